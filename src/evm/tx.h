@@ -1,0 +1,88 @@
+/*
+ * tx.h
+ *	  Transactions: legacy (with and without EIP-155), EIP-2930, EIP-1559, EIP-4844 (the canonical
+ *	  form, without sidecar) and EIP-7702: hash to sign, raw bytes, decode, sender.
+ */
+#ifndef EVM_TX_H
+#define EVM_TX_H
+
+#include "evm/arena.h"
+#include "evm/bytes.h"
+#include "evm/secp.h"
+#include "evm/status.h"
+
+enum evm_tx_type
+{
+	EVM_TX_LEGACY = 0,
+	EVM_TX_ACCESS_LIST = 1,		/* EIP-2930 */
+	EVM_TX_DYNAMIC_FEE = 2,		/* EIP-1559 */
+	EVM_TX_BLOB = 3,			/* EIP-4844 */
+	EVM_TX_SET_CODE = 4			/* EIP-7702 */
+};
+
+struct evm_access
+{
+	struct evm_address address;
+	const struct evm_hash *storage_keys;
+	size_t		storage_key_count;
+};
+
+struct evm_authorization
+{
+	struct evm_word chain_id;
+	struct evm_address address;
+	uint64_t	nonce;
+	struct evm_signature signature;
+};
+
+/* Fees and value in wei. */
+struct evm_tx
+{
+	enum evm_tx_type type;
+	bool		has_chain_id;	/* false only for a legacy transaction before EIP-155 */
+	uint64_t	chain_id;
+	uint64_t	nonce;
+	struct evm_word gas_price;	/* LEGACY, ACCESS_LIST */
+	struct evm_word max_priority_fee_per_gas;
+	struct evm_word max_fee_per_gas;
+	uint64_t	gas_limit;
+	bool		creates;		/* to is empty */
+	struct evm_address to;
+	struct evm_word value;
+	struct evm_bytes data;
+	const struct evm_access *access_list;
+	size_t		access_count;
+	struct evm_word max_fee_per_blob_gas;
+	const struct evm_hash *blob_hashes;
+	size_t		blob_hash_count;
+	const struct evm_authorization *authorizations;
+	size_t		authorization_count;
+	struct evm_signature signature;	/* of a decoded or signed transaction */
+};
+
+extern enum evm_status evm_tx_signing_hash(struct evm_arena *arena, struct evm_hash *out,
+										   const struct evm_tx *tx, struct evm_error *err);
+/* Signs in place, gives the raw bytes (in the arena) and their hash. */
+extern enum evm_status evm_tx_sign(struct evm_arena *arena, struct evm_bytes *raw,
+								   struct evm_hash *hash, struct evm_tx *tx,
+								   const struct evm_key *key, struct evm_error *err);
+/* The raw bytes of a transaction that has its signature. */
+extern enum evm_status evm_tx_serialize(struct evm_arena *arena, struct evm_bytes *raw,
+										const struct evm_tx *tx, struct evm_error *err);
+/* Strict: canonical RLP, low s, valid y parity, no trailing data.  Borrows from raw. */
+extern enum evm_status evm_tx_decode(struct evm_arena *arena, struct evm_tx *out,
+									 const uint8_t *raw, size_t len, struct evm_error *err);
+extern enum evm_status evm_tx_sender(struct evm_arena *arena, struct evm_address *out,
+									 const struct evm_tx *tx, struct evm_error *err);
+
+/* EIP-7702: keccak256(0x05 || rlp([chain_id, address, nonce])). */
+extern enum evm_status evm_authorization_hash(struct evm_arena *arena, struct evm_hash *out,
+											  const struct evm_authorization *authorization);
+
+/* The address of a contract made by CREATE and by CREATE2 (EIP-1014). */
+extern enum evm_status evm_create_address(struct evm_arena *arena, struct evm_address *out,
+										  const struct evm_address *sender, uint64_t nonce);
+extern void evm_create2_address(struct evm_address *out, const struct evm_address *sender,
+								const struct evm_hash *salt, const struct evm_hash *init_code_hash);
+
+#endif							/* EVM_TX_H */
