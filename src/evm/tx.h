@@ -35,7 +35,7 @@ struct evm_authorization
 	struct evm_signature signature;
 };
 
-/* Fees and value in wei. */
+/* Fees and value in wei.  Members that the type does not have are ignored. */
 struct evm_tx
 {
 	enum evm_tx_type type;
@@ -60,24 +60,53 @@ struct evm_tx
 	struct evm_signature signature;	/* of a decoded or signed transaction */
 };
 
+/*
+ * The rules that a chain applies to the fields alone, whatever its state: nonce below 2^64 - 1
+ * (EIP-2681), priority fee at most the fee, gas limit times fee within 256 bits, a chain id (not 0
+ * under EIP-155), a recipient for types 3 and 4, at least one versioned hash of version 1
+ * (EIP-4844), at least one authorization (EIP-7702).  All functions below that take a transaction
+ * or give one apply it.
+ */
+extern enum evm_status evm_tx_check(const struct evm_tx *tx, struct evm_error *err);
+
+/*
+ * Gas that is taken before execution: base, data (EIP-2028), creation (EIP-3860), access list
+ * (EIP-2930), authorizations (EIP-7702).  *floor, when not NULL, is the least gas limit that
+ * EIP-7623 asks for (chains since Prague take the larger of both).
+ */
+extern uint64_t evm_tx_intrinsic_gas(uint64_t *floor, const struct evm_tx *tx);
+
 extern enum evm_status evm_tx_signing_hash(struct evm_arena *arena, struct evm_hash *out,
 										   const struct evm_tx *tx, struct evm_error *err);
 /* Signs in place, gives the raw bytes (in the arena) and their hash. */
 extern enum evm_status evm_tx_sign(struct evm_arena *arena, struct evm_bytes *raw,
 								   struct evm_hash *hash, struct evm_tx *tx,
 								   const struct evm_key *key, struct evm_error *err);
-/* The raw bytes of a transaction that has its signature. */
+/* The raw bytes of a transaction that has its signature, which must be canonical. */
 extern enum evm_status evm_tx_serialize(struct evm_arena *arena, struct evm_bytes *raw,
 										const struct evm_tx *tx, struct evm_error *err);
-/* Strict: canonical RLP, low s, valid y parity, no trailing data.  Borrows from raw. */
+/*
+ * Strict: canonical RLP, low s, valid y parity, no trailing data, evm_tx_check.  tx->data borrows
+ * from raw, lists live in the arena.  A type 4 transaction stays valid with an authorization whose
+ * signature is wrong (EIP-7702 skips it), so those signatures are only read.
+ */
 extern enum evm_status evm_tx_decode(struct evm_arena *arena, struct evm_tx *out,
 									 const uint8_t *raw, size_t len, struct evm_error *err);
+/* The address that signed; recovered from the signature. */
 extern enum evm_status evm_tx_sender(struct evm_arena *arena, struct evm_address *out,
 									 const struct evm_tx *tx, struct evm_error *err);
 
 /* EIP-7702: keccak256(0x05 || rlp([chain_id, address, nonce])). */
 extern enum evm_status evm_authorization_hash(struct evm_arena *arena, struct evm_hash *out,
 											  const struct evm_authorization *authorization);
+/* Signs in place. */
+extern enum evm_status evm_authorization_sign(struct evm_arena *arena,
+											  struct evm_authorization *authorization,
+											  const struct evm_key *key);
+/* The account that authorizes; EVM_ERR_CRYPTO where a chain would skip the authorization. */
+extern enum evm_status evm_authorization_authority(struct evm_arena *arena,
+												   struct evm_address *out,
+												   const struct evm_authorization *authorization);
 
 /* The address of a contract made by CREATE and by CREATE2 (EIP-1014). */
 extern enum evm_status evm_create_address(struct evm_arena *arena, struct evm_address *out,
