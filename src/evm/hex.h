@@ -1,11 +1,11 @@
 /*
  * hex.h
- *	  Hexadecimal text as Ethereum writes it: DATA and QUANTITY of JSON-RPC, and
- *	  addresses with the checksum of EIP-55.
+ *	  Hexadecimal text as Ethereum writes it: DATA and QUANTITY of JSON-RPC.
  */
 #ifndef EVM_HEX_H
 #define EVM_HEX_H
 
+#include "evm/address.h"
 #include "evm/arena.h"
 #include "evm/bytes.h"
 #include "evm/status.h"
@@ -35,15 +35,5 @@ extern enum evm_status evm_quantity_decode_u64(uint64_t *out, const char *text, 
 /* "0x" and the digits without leading zeros ("0x0"); out holds 67 bytes. Returns the length. */
 extern size_t evm_quantity_encode(char *out, const struct evm_word *value);
 extern size_t evm_quantity_encode_u64(char *out, uint64_t value);
-
-/* "0x" and 40 digits with the EIP-55 checksum, and a NUL: 43 bytes. */
-extern void evm_address_format(char out[43], const struct evm_address *address);
-
-/*
- * "0x" and 40 digits: all lower, all upper, or the exact EIP-55 mix; another
- * mix is EVM_ERR_CHECKSUM and the message names the right one.
- */
-extern enum evm_status evm_address_parse(struct evm_address *out, const char *text, size_t len,
-										 struct evm_error *err);
 
 #endif							/* EVM_HEX_H */
