@@ -3,8 +3,9 @@
  *	  The contract ABI (Solidity "Contract ABI Specification"): types, items, values.
  *
  * Types, items and values, and the functions over them; one .c file per part
- * (abi_type.c, abi_parse.c, abi_json.c, abi_encode.c, abi_decode.c, abi_event.c,
- * abi_error.c).
+ * (abi_type.c, abi_parse.c, abi_fragment.c, abi_json.c, abi_write.c, abi_find.c,
+ * abi_encode.c, abi_packed.c, abi_decode.c, abi_event.c, abi_error.c,
+ * abi_show.c, abi_utf8.c).
  */
 #ifndef EVM_ABI_H
 #define EVM_ABI_H
@@ -17,7 +18,15 @@
 #define EVM_ABI_MAX_DEPTH 32			/* nesting of arrays and tuples in a type */
 #define EVM_ABI_MAX_COMPONENTS 1024		/* components of one tuple, arguments of one item */
 #define EVM_ABI_MAX_ITEMS 8192			/* items of one ABI */
-#define EVM_ABI_MAX_VALUES 1000000		/* leaves of one decoded value (offset bombs) */
+#define EVM_ABI_MAX_TYPE_NODES 16384	/* types inside one type (structs that name structs twice) */
+#define EVM_ABI_MAX_VALUES 1000000		/* leaves of one type or decoded value (offset bombs) */
+/*
+ * How much more than its data a decoded value may hold, in leaves a word and in
+ * bytes a byte.  An encoder that aliases nothing has 1; the rest is for those
+ * that let offsets share a tail.
+ */
+#define EVM_ABI_MAX_INFLATION 64
+#define EVM_ABI_MAX_INDEXED 3			/* of an event; one more when it is anonymous */
 
 enum evm_abi_kind
 {
@@ -47,6 +56,8 @@ struct evm_abi_type
 	size_t		component_count;
 	bool		dynamic;		/* is encoded behind an offset */
 	size_t		head_size;		/* bytes in the head of the enclosing tuple: 32 when dynamic */
+	unsigned	depth;			/* arrays and tuples on the way to the deepest leaf */
+	size_t		nodes;			/* types in it, itself included */
 };
 
 struct evm_abi_param
@@ -78,8 +89,9 @@ struct evm_abi_item
 {
 	enum evm_abi_item_kind kind;
 	const char *name;			/* "" for constructor, fallback, receive */
-	const char *signature;		/* canonical: transfer(address,uint256) */
-	struct evm_hash hash;		/* keccak256 of the signature: topic0, or the selector in front */
+	const char *signature;		/* canonical: transfer(address,uint256), constructor(string) */
+	/* keccak256 of the signature: topic0, or the selector in front; zero where there is no name */
+	struct evm_hash hash;
 	enum evm_abi_mutability mutability;
 	bool		anonymous;		/* of an event */
 	const struct evm_abi_param *inputs;
@@ -119,11 +131,14 @@ struct evm_abi_value
 extern char *evm_abi_type_text(struct evm_arena *arena, const struct evm_abi_type *type);
 extern bool evm_abi_type_equal(const struct evm_abi_type *a, const struct evm_abi_type *b);
 
-/* Parses one type: "uint", "tuple(address a, uint b)[]", "(address,uint256)", "bytes32[4]". */
+/*
+ * Parses one type: "uint", "tuple(address a, uint b)[]", "(address,uint256)", "bytes32[4]".
+ * EVM_ERR_SYNTAX for what is not an ABI type, T[0] and empty tuples among them.
+ */
 extern enum evm_status evm_abi_parse_type(struct evm_arena *arena, const struct evm_abi_type **out,
 										  const char *text, size_t len, struct evm_error *err);
 
-/* A list of types or parameters separated by commas, with or without names. */
+/* A list of types or parameters separated by commas, with or without names; empty text is no parameter. */
 extern enum evm_status evm_abi_parse_params(struct evm_arena *arena,
 											const struct evm_abi_param **out, size_t *count,
 											const char *text, size_t len, struct evm_error *err);
@@ -152,15 +167,32 @@ extern enum evm_status evm_abi_to_json(struct evm_arena *arena, struct evm_bytes
 extern char *evm_abi_item_text(struct evm_arena *arena, const struct evm_abi_item *item);
 
 /*
- * Finds an item by kind and name or by full signature ("transfer(address,uint256)").  A name that
- * several overloads share is EVM_ERR_MISMATCH with all signatures in the message; so is an
- * unknown name, with the names there are.
+ * Finds an item by kind and name or by full signature ("transfer(address,uint256)"; blanks,
+ * parameter names and the aliases uint and int are understood).  A name that several overloads
+ * share is EVM_ERR_MISMATCH with all signatures in the message; so is an unknown name, with the
+ * names there are.  Events that differ only in what is indexed are told apart by a signature that
+ * says "indexed".  The name of a constructor, fallback or receive is "" or its keyword.
  */
 extern enum evm_status evm_abi_find(const struct evm_abi_item **out, const struct evm_abi *abi,
 									enum evm_abi_item_kind kind, const char *name_or_signature,
 									struct evm_error *err);
 
+/*
+ * Finds the event of a log by topic0 and the number of topics (ERC-20's and ERC-721's Transfer
+ * share topic0), then among anonymous events by the number of topics when only one has it.
+ * EVM_ERR_MISMATCH when there is none.
+ */
+extern enum evm_status evm_abi_find_log(const struct evm_abi_item **out, const struct evm_abi *abi,
+										const struct evm_hash *topics, size_t topic_count,
+										struct evm_error *err);
+
 /* ---- encoding ----------------------------------------------------------- */
+
+/*
+ * Values that do not fit are EVM_ERR_RANGE, a wrong count of items EVM_ERR_MISMATCH, bytes of a
+ * wrong length and hashed values EVM_ERR_TYPE; the message names the argument and where inside it:
+ * "argument 2 (orders)[3].amount: 300 does not fit uint8".
+ */
 
 /* The ABI encoding of values as a tuple of the parameters' types; bytes in the arena. */
 extern enum evm_status evm_abi_encode(struct evm_arena *arena, struct evm_bytes *out,
@@ -172,7 +204,7 @@ extern enum evm_status evm_abi_encode_call(struct evm_arena *arena, struct evm_b
 										   const struct evm_abi_item *function,
 										   const struct evm_abi_value *values, size_t count,
 										   struct evm_error *err);
-/* abi.encodePacked. */
+/* abi.encodePacked; elements of arrays are padded to 32 bytes.  Tuples, and bytes and strings in arrays, are EVM_ERR_TYPE. */
 extern enum evm_status evm_abi_encode_packed(struct evm_arena *arena, struct evm_bytes *out,
 											 const struct evm_abi_param *params,
 											 const struct evm_abi_value *values, size_t count,
@@ -190,7 +222,7 @@ extern enum evm_status evm_abi_encode_topic(struct evm_arena *arena, struct evm_
  * Strictness.  Refused: padding of integers, booleans and addresses that is not
  * what the type's encoder writes (Solidity's own decoder reverts on them);
  * offsets and lengths beyond the data, checked on all 256 bits; more than
- * EVM_ABI_MAX_VALUES leaves.  Accepted, as by every library: dirty padding
+ * EVM_ABI_MAX_VALUES leaves, or EVM_ABI_MAX_INFLATION of the data.  Accepted, as by every library: dirty padding
  * behind bytes, string and bytesN; aliased, backward and unaligned offsets;
  * trailing data; an unpadded tail of the last bytes or string.  Strings are not
  * checked to be UTF-8 here.
@@ -202,7 +234,7 @@ extern enum evm_status evm_abi_decode(struct evm_arena *arena, struct evm_abi_va
 /*
  * A log against an event.  EVM_ERR_MISMATCH when topic0 or the number of topics is another
  * event's, any other error when the data does not decode.  values are in the order of the
- * event's inputs.
+ * event's inputs; their bytes borrow from topics and data.
  */
 extern enum evm_status evm_abi_decode_log(struct evm_arena *arena, struct evm_abi_value **values,
 										  const struct evm_abi_item *event,
@@ -217,6 +249,7 @@ extern enum evm_status evm_abi_decode_log(struct evm_arena *arena, struct evm_ab
  *	an error of abi		"InsufficientBalance(available: 5, required: 7)"
  *	nothing				"reverted without a reason"
  *	anything else		"0x…" (cut)
+ * What cannot be printed is written \xNN or \u{NNNN}.  EVM_ERR_MEMORY is the only failure.
  */
 enum evm_revert_kind
 {
@@ -231,7 +264,7 @@ struct evm_revert
 {
 	enum evm_revert_kind kind;
 	const char *text;
-	uint64_t	panic_code;
+	uint64_t	panic_code;		/* PANIC; UINT64_MAX when it needs more bits */
 	const struct evm_abi_item *error;	/* CUSTOM */
 	struct evm_abi_value *args;			/* CUSTOM: error->input_count of them; ERROR: one */
 };

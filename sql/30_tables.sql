@@ -1,0 +1,371 @@
+-- Tables. Those of schema rflow are written by users; those of rflow_private by workers.
+--
+-- Names are the identity of networks, contracts, relayers and workflows: occurrence keys and journals carry them, so they
+-- cannot be changed (a trigger refuses it), only deleted and made again.
+-- No hot table has a foreign key to one that users write: a forgotten SELECT … FOR UPDATE would stop the chain.
+
+CREATE TABLE rflow.networks (
+	name text PRIMARY KEY
+		CONSTRAINT networks_name_check CHECK (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
+	chain_id bigint NOT NULL
+		CONSTRAINT networks_chain_id_check CHECK (chain_id > 0),
+	rpc_urls text[] NOT NULL
+		CONSTRAINT networks_rpc_urls_check CHECK (cardinality(rpc_urls) BETWEEN 1 AND 16 AND array_position(rpc_urls, NULL) IS NULL),
+	enabled boolean NOT NULL DEFAULT true,
+	confirmations integer NOT NULL DEFAULT 2
+		CONSTRAINT networks_confirmations_check CHECK (confirmations BETWEEN 1 AND 10000),
+	poll_min interval NOT NULL DEFAULT '4 ms'
+		CONSTRAINT networks_poll_min_check CHECK (poll_min BETWEEN '1 ms' AND '1 hour'),
+	poll_max interval NOT NULL DEFAULT '1 s'
+		CONSTRAINT networks_poll_max_check CHECK (poll_max BETWEEN '1 ms' AND '1 hour' AND poll_max >= poll_min),
+	rpc_timeout interval NOT NULL DEFAULT '30 s'
+		CONSTRAINT networks_rpc_timeout_check CHECK (rpc_timeout BETWEEN '10 ms' AND '10 min'),
+	log_range integer NOT NULL DEFAULT 1000
+		CONSTRAINT networks_log_range_check CHECK (log_range BETWEEN 1 AND 1000000)
+);
+COMMENT ON TABLE rflow.networks IS 'EVM chains to follow: one watcher and one relayer process for each that is enabled';
+COMMENT ON COLUMN rflow.networks.name IS 'Name by which contracts and relayers refer to it; cannot be changed';
+COMMENT ON COLUMN rflow.networks.chain_id IS 'EIP-155 chain id; an endpoint that reports another one is not used';
+COMMENT ON COLUMN rflow.networks.rpc_urls IS 'JSON-RPC endpoints over HTTP(S), in order of preference; ${env:RFLOW_…} is replaced by the server''s environment when a worker connects';
+COMMENT ON COLUMN rflow.networks.enabled IS 'false stops its watcher and relayer; nothing is lost, cursors stay';
+COMMENT ON COLUMN rflow.networks.confirmations IS 'Depth at which a transaction counts as confirmed, unless the step says otherwise (1: mined)';
+COMMENT ON COLUMN rflow.networks.poll_min IS 'First pause between two polls around the time a block is expected; grows by half after each miss';
+COMMENT ON COLUMN rflow.networks.poll_max IS 'Longest pause between two polls when a block is overdue';
+COMMENT ON COLUMN rflow.networks.rpc_timeout IS 'Time an endpoint has to answer one request';
+COMMENT ON COLUMN rflow.networks.log_range IS 'Most blocks asked for in one eth_getLogs';
+
+CREATE TABLE rflow.contracts (
+	name text PRIMARY KEY
+		CONSTRAINT contracts_name_check CHECK (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
+	network text NOT NULL REFERENCES rflow.networks,
+	address rflow.address NOT NULL,
+	abi jsonb NOT NULL
+		CONSTRAINT contracts_abi_check CHECK (jsonb_typeof(abi) = 'array')
+);
+COMMENT ON TABLE rflow.contracts IS 'Contracts that workflows name: where they are and what their ABI is';
+COMMENT ON COLUMN rflow.contracts.name IS 'Name by which workflows refer to it; cannot be changed';
+COMMENT ON COLUMN rflow.contracts.network IS 'The network it is on';
+COMMENT ON COLUMN rflow.contracts.address IS 'Its address';
+COMMENT ON COLUMN rflow.contracts.abi IS 'JSON ABI; rflow.abi() makes it from human-readable lines. A change makes a new version of each workflow that names the contract';
+
+CREATE TABLE rflow.relayers (
+	name text PRIMARY KEY
+		CONSTRAINT relayers_name_check CHECK (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
+	network text NOT NULL REFERENCES rflow.networks,
+	signer text NOT NULL
+		CONSTRAINT relayers_signer_check CHECK (signer ~ '^(env:RFLOW_[A-Z0-9_]+|file:[A-Za-z0-9][A-Za-z0-9._-]*)$'),
+	paused boolean NOT NULL DEFAULT false,
+	max_in_flight integer NOT NULL DEFAULT 16
+		CONSTRAINT relayers_max_in_flight_check CHECK (max_in_flight BETWEEN 1 AND 1000),
+	max_fee_per_gas numeric
+		CONSTRAINT relayers_max_fee_per_gas_check CHECK (max_fee_per_gas > 0 AND max_fee_per_gas = trunc(max_fee_per_gas) AND max_fee_per_gas < 2::numeric ^ 256),
+	max_gas_limit bigint
+		CONSTRAINT relayers_max_gas_limit_check CHECK (max_gas_limit >= 21000)
+);
+COMMENT ON TABLE rflow.relayers IS 'Accounts that send transactions. The key is a reference that the relayer process resolves; it is never stored here';
+COMMENT ON COLUMN rflow.relayers.name IS 'Name by which workflows refer to it; cannot be changed';
+COMMENT ON COLUMN rflow.relayers.network IS 'The network it sends on';
+COMMENT ON COLUMN rflow.relayers.signer IS 'env:RFLOW_NAME (environment of the server) or file:NAME (a file below rflow.key_directory with mode 0600)';
+COMMENT ON COLUMN rflow.relayers.paused IS 'true holds everything not yet signed and every replacement; what is signed is still tracked';
+COMMENT ON COLUMN rflow.relayers.max_in_flight IS 'Nonces that may be signed and not yet mined';
+COMMENT ON COLUMN rflow.relayers.max_fee_per_gas IS 'Cap on the fee per gas, in wei; NULL: none. A transaction that needs more waits and says so';
+COMMENT ON COLUMN rflow.relayers.max_gas_limit IS 'Cap on the gas limit of one transaction; NULL: none';
+
+CREATE TABLE rflow.relayer_grants (
+	relayer text NOT NULL REFERENCES rflow.relayers ON DELETE CASCADE,
+	grantee regrole NOT NULL,
+	PRIMARY KEY (relayer, grantee)
+);
+COMMENT ON TABLE rflow.relayer_grants IS 'Who may use a relayer: owners of workflows and callers of rflow.submit_transaction() that are the role or a member of it. Superusers need no row';
+COMMENT ON COLUMN rflow.relayer_grants.relayer IS 'The relayer';
+COMMENT ON COLUMN rflow.relayer_grants.grantee IS 'The role that may use it';
+
+CREATE TABLE rflow.workflows (
+	name text PRIMARY KEY
+		CONSTRAINT workflows_name_check CHECK (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
+	trigger jsonb NOT NULL
+		CONSTRAINT workflows_trigger_check CHECK (jsonb_typeof(trigger) = 'object'),
+	filter text,
+	once_per text,
+	steps jsonb NOT NULL
+		CONSTRAINT workflows_steps_check CHECK (jsonb_typeof(steps) = 'array'),
+	vars jsonb NOT NULL DEFAULT '{}'
+		CONSTRAINT workflows_vars_check CHECK (jsonb_typeof(vars) = 'object'),
+	start_at text NOT NULL DEFAULT 'now'
+		CONSTRAINT workflows_start_at_check CHECK (start_at ~ '^(now|earliest|[0-9]{1,18})$'),
+	enabled boolean NOT NULL DEFAULT true,
+	owner regrole,
+	search_path text,
+	version integer
+);
+COMMENT ON TABLE rflow.workflows IS 'Workflows: what starts a run, which events count, and the steps of the run';
+COMMENT ON COLUMN rflow.workflows.name IS 'Name; part of every occurrence key, cannot be changed';
+COMMENT ON COLUMN rflow.workflows.trigger IS 'What starts a run: rflow.on_event(), rflow.on_start()';
+COMMENT ON COLUMN rflow.workflows.filter IS 'SQL expression over event, log, vars: true starts a run. No filter: every occurrence does';
+COMMENT ON COLUMN rflow.workflows.once_per IS 'SQL expression over event, log, vars: occurrences with an equal value are one run';
+COMMENT ON COLUMN rflow.workflows.steps IS 'The steps, in order: rflow.steps(rflow.read(), rflow.send_transaction(), …)';
+COMMENT ON COLUMN rflow.workflows.vars IS 'Constants for the expressions: vars->>''name''';
+COMMENT ON COLUMN rflow.workflows.start_at IS 'From where events count: now (the first block not yet committed when the INSERT commits), a block number, or earliest';
+COMMENT ON COLUMN rflow.workflows.enabled IS 'Set by rflow.enable() and rflow.disable(); false: no new runs, runs that began go on';
+COMMENT ON COLUMN rflow.workflows.owner IS 'The role whose rights the expressions and sql steps have: who last changed trigger, filter, steps or vars';
+COMMENT ON COLUMN rflow.workflows.search_path IS 'The search_path of that change, ending in pg_temp: the expressions are evaluated under it';
+COMMENT ON COLUMN rflow.workflows.version IS 'The newest row of rflow.workflow_versions';
+
+CREATE TABLE rflow.workflow_versions (
+	workflow text NOT NULL,
+	version integer NOT NULL,
+	definition jsonb NOT NULL,
+	owner regrole NOT NULL,
+	search_path text NOT NULL,
+	created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	PRIMARY KEY (workflow, version)
+);
+COMMENT ON TABLE rflow.workflow_versions IS 'Every version of every workflow, self-contained: network, chain id, addresses, ABI items. Runs finish on the version they began with';
+COMMENT ON COLUMN rflow.workflow_versions.workflow IS 'Name of the workflow';
+COMMENT ON COLUMN rflow.workflow_versions.version IS 'Counts from 1';
+COMMENT ON COLUMN rflow.workflow_versions.definition IS 'Trigger, filter and steps with everything they name resolved';
+COMMENT ON COLUMN rflow.workflow_versions.owner IS 'The role whose rights its expressions have';
+COMMENT ON COLUMN rflow.workflow_versions.search_path IS 'The search_path its expressions are evaluated under';
+COMMENT ON COLUMN rflow.workflow_versions.created_at IS 'When it was made';
+
+-- The arming record: not part of a dump, so that a restored copy does nothing.
+CREATE TABLE rflow_private.identity (
+	singleton boolean PRIMARY KEY DEFAULT true
+		CONSTRAINT identity_singleton_check CHECK (singleton),
+	system_identifier bigint NOT NULL,
+	database_oid oid NOT NULL,
+	timeline integer NOT NULL,
+	instance_id text NOT NULL,
+	armed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	armed_by regrole NOT NULL
+);
+COMMENT ON TABLE rflow_private.identity IS 'Which server and database rflow.arm() was called for';
+
+-- Raised by each change of a definition. One row; the watchers re-check it inside the claim.
+CREATE TABLE rflow_private.generation (
+	singleton boolean PRIMARY KEY DEFAULT true
+		CONSTRAINT generation_singleton_check CHECK (singleton),
+	generation bigint NOT NULL
+) WITH (fillfactor = 50);
+INSERT INTO rflow_private.generation VALUES (true, 0);
+COMMENT ON TABLE rflow_private.generation IS 'Counts the changes of networks, contracts, relayers, grants and workflows';
+
+-- What rflow remembers of a network, written by its watcher.
+CREATE TABLE rflow_private.network_states (
+	network text PRIMARY KEY,
+	chain_id bigint NOT NULL,
+	genesis_hash rflow.hex NOT NULL,
+	halted text,
+	halted_since timestamptz
+);
+COMMENT ON TABLE rflow_private.network_states IS 'Genesis block of each network, and why its watcher halted if it did';
+
+CREATE TABLE rflow_private.blocks (
+	network text NOT NULL,
+	number bigint NOT NULL,
+	hash rflow.hex NOT NULL,
+	parent_hash rflow.hex NOT NULL,
+	block_timestamp timestamptz NOT NULL,
+	base_fee_per_gas numeric,
+	seen_at timestamptz NOT NULL,
+	PRIMARY KEY (network, number)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+COMMENT ON TABLE rflow_private.blocks IS 'Headers of the last blocks of each network: the chain that answers are checked against';
+
+-- A cursor is shared by the workflows of one network and ceiling that have caught up; one that is behind has its own.
+CREATE TABLE rflow_private.cursors (
+	id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+	network text NOT NULL,
+	ceiling text NOT NULL
+		CONSTRAINT cursors_ceiling_check CHECK (ceiling ~ '^(head|safe|finalized|[0-9]{1,5})$'),
+	next_block bigint NOT NULL
+		CONSTRAINT cursors_next_block_check CHECK (next_block >= 0),
+	next_log integer NOT NULL DEFAULT 0
+		CONSTRAINT cursors_next_log_check CHECK (next_log >= 0),
+	revision bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
+COMMENT ON TABLE rflow_private.cursors IS 'Where each group of triggers continues: the next block, and the next log index in it';
+
+CREATE TABLE rflow_private.subscriptions (
+	workflow text PRIMARY KEY,
+	network text NOT NULL,
+	cursor_id bigint,
+	first_block bigint NOT NULL DEFAULT 0
+);
+COMMENT ON TABLE rflow_private.subscriptions IS 'The cursor of each workflow that a watcher serves; NULL: to be adopted at the watcher''s position';
+
+CREATE TABLE rflow_private.occurrences (
+	key rflow.hex PRIMARY KEY,
+	network text NOT NULL,
+	block_number bigint NOT NULL
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.1);
+COMMENT ON TABLE rflow_private.occurrences IS 'Keys of what has started a run already; they outlive the runs';
+
+CREATE TABLE rflow_private.workflow_runs (
+	id uuid PRIMARY KEY,
+	workflow text NOT NULL,
+	version integer NOT NULL,
+	incarnation integer NOT NULL DEFAULT 1,
+	owner regrole NOT NULL,
+	state text NOT NULL
+		CONSTRAINT workflow_runs_state_check CHECK (state IN ('queued', 'ready', 'waiting', 'succeeded', 'failed', 'cancelled')),
+	next_step integer NOT NULL DEFAULT 0,
+	revision integer NOT NULL DEFAULT 0,
+	network text,
+	block_number bigint,
+	block_hash rflow.hex,
+	block_timestamp timestamptz,
+	transaction_hash rflow.hex,
+	transaction_index integer,
+	log_index integer,
+	address rflow.address,
+	event jsonb,
+	input jsonb,
+	error jsonb,
+	after text,
+	created_at timestamptz NOT NULL,
+	finished_at timestamptz
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+COMMENT ON TABLE rflow_private.workflow_runs IS 'One row per run';
+COMMENT ON COLUMN rflow_private.workflow_runs.id IS 'First 16 bytes of the occurrence key';
+COMMENT ON COLUMN rflow_private.workflow_runs.revision IS 'Raised by advance and cancel, which check it';
+COMMENT ON COLUMN rflow_private.workflow_runs.next_step IS 'Index of the step that is next or waited for';
+COMMENT ON COLUMN rflow_private.workflow_runs.error IS 'sqlstate, message, detail, hint, step of a failed run';
+COMMENT ON COLUMN rflow_private.workflow_runs.after IS 'What happened to a send with wait_for none after the run had ended, if it failed';
+COMMENT ON COLUMN rflow_private.workflow_runs.created_at IS 'When the watcher held the log';
+
+CREATE TABLE rflow_private.step_runs (
+	run_id uuid NOT NULL,
+	step text NOT NULL,
+	iteration text NOT NULL DEFAULT '',
+	position integer NOT NULL,
+	kind text NOT NULL,
+	state text NOT NULL
+		CONSTRAINT step_runs_state_check CHECK (state IN ('waiting', 'succeeded', 'failed', 'skipped')),
+	attempt integer NOT NULL DEFAULT 1,
+	result jsonb,
+	error jsonb,
+	transaction_id bigint,
+	started_at timestamptz NOT NULL,
+	finished_at timestamptz,
+	PRIMARY KEY (run_id, step, iteration)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+COMMENT ON TABLE rflow_private.step_runs IS 'The journal: one row per step of a run that has settled or waits';
+
+CREATE TABLE rflow_private.relayer_transactions (
+	id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+	relayer text NOT NULL,
+	network text NOT NULL,
+	chain_id bigint NOT NULL,
+	owner regrole NOT NULL,
+	idempotency_key text NOT NULL,
+	run_id uuid,
+	step text,
+	recipient rflow.address,
+	value numeric NOT NULL DEFAULT 0,
+	data rflow.hex NOT NULL,
+	gas_limit bigint,
+	max_fee_per_gas numeric,
+	wait_for text NOT NULL DEFAULT 'none'
+		CONSTRAINT relayer_transactions_wait_for_check CHECK (wait_for IN ('none', 'sent', 'mined', 'confirmed')),
+	confirmations integer,
+	state text NOT NULL DEFAULT 'queued'
+		CONSTRAINT relayer_transactions_state_check CHECK (state IN ('queued', 'signed', 'broadcast', 'mined', 'confirmed', 'failed', 'expired', 'cancelled', 'replaced')),
+	intent text NOT NULL DEFAULT 'send'
+		CONSTRAINT relayer_transactions_intent_check CHECK (intent IN ('send', 'cancel', 'replace', 'expire')),
+	reason text,
+	state_since timestamptz NOT NULL,
+	from_address rflow.address,
+	nonce bigint,
+	transaction_hash rflow.hex,
+	block_number bigint,
+	block_hash rflow.hex,
+	gas_used bigint,
+	effective_gas_price numeric,
+	error jsonb,
+	created_at timestamptz NOT NULL,
+	signed_at timestamptz,
+	broadcast_at timestamptz,
+	mined_at timestamptz,
+	confirmed_at timestamptz,
+	CONSTRAINT relayer_transactions_idempotency_key UNIQUE (owner, idempotency_key)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+COMMENT ON TABLE rflow_private.relayer_transactions IS 'The outbox of chain transactions: what is wanted, and what chain and node know of it';
+COMMENT ON COLUMN rflow_private.relayer_transactions.recipient IS 'NULL creates a contract';
+COMMENT ON COLUMN rflow_private.relayer_transactions.value IS 'In wei';
+COMMENT ON COLUMN rflow_private.relayer_transactions.gas_limit IS 'NULL: estimated when it is signed';
+COMMENT ON COLUMN rflow_private.relayer_transactions.max_fee_per_gas IS 'Cap of this send, in wei; NULL: that of the relayer';
+COMMENT ON COLUMN rflow_private.relayer_transactions.state IS 'What chain and node know: queued, signed, broadcast, mined, confirmed; failed, expired, cancelled, replaced';
+COMMENT ON COLUMN rflow_private.relayer_transactions.intent IS 'What is wanted';
+COMMENT ON COLUMN rflow_private.relayer_transactions.reason IS 'Why it is in this state';
+COMMENT ON COLUMN rflow_private.relayer_transactions.transaction_hash IS 'Of the attempt that was mined, or the newest one';
+
+-- A nonce is a debt: one row from the moment it is assigned. transaction_id NULL: a no-op or foreign use.
+CREATE TABLE rflow_private.nonces (
+	chain_id bigint NOT NULL,
+	address rflow.address NOT NULL,
+	nonce bigint NOT NULL,
+	transaction_id bigint,
+	settled boolean NOT NULL DEFAULT false,
+	PRIMARY KEY (chain_id, address, nonce)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE rflow_private.nonces IS 'Every nonce that was assigned, and to what';
+
+CREATE TABLE rflow_private.relayer_keys (
+	chain_id bigint NOT NULL,
+	address rflow.address NOT NULL,
+	next_nonce bigint NOT NULL,
+	adopted_nonce bigint NOT NULL,
+	adopted_at timestamptz NOT NULL,
+	PRIMARY KEY (chain_id, address)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
+COMMENT ON TABLE rflow_private.relayer_keys IS 'Next nonce of each account, counted from the chain''s count when it was adopted';
+
+CREATE TABLE rflow_private.relayer_attempts (
+	chain_id bigint NOT NULL,
+	address rflow.address NOT NULL,
+	nonce bigint NOT NULL,
+	attempt integer NOT NULL,
+	transaction_id bigint,
+	kind text NOT NULL
+		CONSTRAINT relayer_attempts_kind_check CHECK (kind IN ('send', 'cancel', 'noop')),
+	transaction_hash rflow.hex NOT NULL,
+	raw rflow.hex NOT NULL,
+	gas_limit bigint NOT NULL,
+	gas_price numeric,
+	max_fee_per_gas numeric,
+	max_priority_fee_per_gas numeric,
+	signed_at timestamptz NOT NULL,
+	broadcast_at timestamptz,
+	answer text,
+	PRIMARY KEY (chain_id, address, nonce, attempt)
+) WITH (fillfactor = 80);
+COMMENT ON TABLE rflow_private.relayer_attempts IS 'Every payload that was signed, stored before it was broadcast, and what the node said';
+
+-- What is due: rows are inserted and deleted, never updated.
+CREATE TABLE rflow_private.due (
+	kind text NOT NULL
+		CONSTRAINT due_kind_check CHECK (kind IN ('run', 'send', 'track')),
+	owner text NOT NULL,
+	wake_at timestamptz NOT NULL,
+	id text NOT NULL,
+	PRIMARY KEY (kind, owner, wake_at, id)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
+COMMENT ON TABLE rflow_private.due IS 'Work that a worker has to take, and from when: runs for executors, queued sends and live nonces for relayers';
+COMMENT ON COLUMN rflow_private.due.owner IS 'The network for send and track; the bucket (first hex digit of the run id) for run';
+COMMENT ON COLUMN rflow_private.due.id IS 'Run id, or id of the relayer transaction';
+
+-- What cannot go on by itself, and what was skipped on purpose: a row that says what, why, since when, and what to do.
+CREATE TABLE rflow_private.incidents (
+	id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+	kind text NOT NULL,
+	network text,
+	workflow text,
+	subject text NOT NULL,
+	reason text NOT NULL,
+	what_to_do text NOT NULL,
+	since timestamptz NOT NULL DEFAULT clock_timestamp(),
+	resolved_at timestamptz,
+	CONSTRAINT incidents_subject_key UNIQUE (kind, subject)
+);
+COMMENT ON TABLE rflow_private.incidents IS 'Skipped ranges, poison events, refused sends: kept until resolved; shown in rflow.stuck';

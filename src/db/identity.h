@@ -1,0 +1,31 @@
+/*
+ * identity.h
+ *	  May this database act?  The extension is here, its version is ours, it is armed, and it is not a copy.
+ */
+#ifndef DB_IDENTITY_H
+#define DB_IDENTITY_H
+
+#include "postgres.h"
+
+enum db_readiness
+{
+	DB_READY,
+	DB_NO_EXTENSION,			/* not created, or dropped */
+	DB_OTHER_VERSION,			/* the extension's version is not this library's: a restart is due */
+	DB_DISARMED,				/* rflow.arm() has not been called */
+	DB_COPY						/* armed, but with another system identifier, database OID or instance_id */
+};
+
+/*
+ * Looks inside the current transaction, taking AccessShareLock on the extension until its end, so that DROP EXTENSION waits for
+ * short transactions only.  Call it at the start of every transaction of a worker.  *signing_held is set when only the
+ * timeline differs.
+ */
+extern enum db_readiness db_readiness(bool *signing_held);
+/* A sentence for status views. */
+extern const char *db_readiness_text(enum db_readiness readiness);
+
+/* True when this database is armed and not a copy (in a client backend; for triggers). */
+extern bool db_is_armed(void);
+
+#endif							/* DB_IDENTITY_H */

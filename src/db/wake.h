@@ -1,0 +1,39 @@
+/*
+ * wake.h
+ *	  Waking workers when a transaction commits that leaves them work.
+ *
+ * A backend marks what it woke in a local mask; one transaction callback,
+ * registered once per process, sets the latches of the matching workers of this
+ * database at commit, and forgets the mask at abort.  A wake is a hint: a worker
+ * that wakes asks the tables what is due.
+ */
+#ifndef DB_WAKE_H
+#define DB_WAKE_H
+
+#include "postgres.h"
+
+#define WAKE_LAUNCHER		(1 << 0)
+#define WAKE_COORDINATOR	(1 << 1)
+#define WAKE_WATCHERS		(1 << 2)
+#define WAKE_RELAYERS		(1 << 3)
+#define WAKE_EXECUTORS		(1 << 4)
+#define WAKE_COURIER		(1 << 5)
+
+/* At commit of the current transaction, wakes these kinds of workers in this database. */
+extern void db_wake_at_commit(int kinds);
+
+/*
+ * At commit, definitions (networks, contracts, relayers, grants, workflows) have changed: raises the
+ * generation that watchers re-check inside their claim, and wakes all kinds.
+ *
+ * The exclusive definition lock is taken just before the commit becomes visible and held until
+ * it is; a claim holds it shared from its check to its commit.  So a claim that was
+ * made with the old definitions has either committed before the new ones, or sees the new generation
+ * and starts over.
+ */
+extern void db_definitions_changed(void);
+
+/* Takes the definition lock shared until the end of the transaction. */
+extern void db_lock_definitions(void);
+
+#endif							/* DB_WAKE_H */
