@@ -215,7 +215,8 @@ serialize_public(uint8_t out[SERIALIZED_PUBLIC_KEY_BYTES], const secp256k1_conte
 {
 	size_t		len = SERIALIZED_PUBLIC_KEY_BYTES;
 
-	if (secp256k1_ec_pubkey_serialize(context, out, &len, public, SECP256K1_EC_UNCOMPRESSED) != 1 ||
+	if (secp256k1_ec_pubkey_serialize(context, out, &len, public,
+									  SECP256K1_EC_UNCOMPRESSED) != 1 ||
 		len != SERIALIZED_PUBLIC_KEY_BYTES || library_failed)
 		return EVM_ERR_CRYPTO;
 	return EVM_OK;

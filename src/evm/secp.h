@@ -28,7 +28,10 @@ extern void evm_wipe(void *data, size_t len);
 
 /* EVM_ERR_CRYPTO for 0 and for values at or above the curve's order. */
 extern enum evm_status evm_key_check(const struct evm_key *key);
-/* "0x" and 64 digits, or 64 digits; blanks and one newline around them are allowed.  The message never shows input. */
+/*
+ * "0x" and 64 digits, or 64 digits; blanks and one newline around them are allowed.  The message
+ * never shows input.
+ */
 extern enum evm_status evm_key_parse(struct evm_key *out, const char *text, size_t len,
 									 struct evm_error *err);
 extern enum evm_status evm_key_address(struct evm_address *out, const struct evm_key *key);
