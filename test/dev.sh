@@ -66,6 +66,7 @@ accept()
 
 command=${1:-build}
 [ $# -eq 0 ] || shift
+"$RFLOW_CHECKOUT/test/tools/packages.sh"
 area_open "${RFLOW_BUILD_DIR:-$(area_default)}"
 case $command in
 	accept) accept "$@"; exit ;;
@@ -74,7 +75,7 @@ case $command in
 	vectors)
 		area_sync
 		[ -n "${1:-}" ] || die "name a folder of vectors: make vectors DIR=..."
-		as_user make -s -C test/unit vectors DIR="$(realpath "$1")"
+		as_user make -s -C test/unit vectors DIR="$(area_folder "$1")"
 		exit ;;
 	lint) area_build; as_user test/lint.sh; exit ;;
 esac
@@ -93,6 +94,9 @@ case $command in
 		area_release
 		as_user "$@" ;;
 	demo) area_chain; as_user perl examples/token-transfer-relay/demo.pl "$@" ;;
-	bench) area_chain; as_user perl bench/hot-path/bench.pl "$@" ;;
+	bench)
+		area_chain
+		as_user perl bench/hot-path/bench.pl "$@"
+		cp "$AREA"/src/bench/hot-path/bench-results.* "$RFLOW_CHECKOUT/bench/hot-path/" ;;
 	*) die "unknown command $command: see the first lines of $0" ;;
 esac

@@ -76,7 +76,7 @@ area_paths()
 	PG_SYSTEM_BIN=$("$config" --bindir)
 	PG_BIN=$AREA/pg$PG_SYSTEM_BIN
 	PG_PERL=$AREA/pg$(dirname "$("$config" --pgxs)")/../test/perl
-	ANVIL=$(echo "$AREA"/src/test/chain/node_modules/@foundry-rs/anvil-*/bin/anvil)
+	ANVIL=${RFLOW_ANVIL:-$(echo "$AREA"/src/test/chain/node_modules/@foundry-rs/anvil-*/bin/anvil)}
 	AREA_TMPDIR=$AREA/tmp
 	if [ ${#AREA_TMPDIR} -gt $AREA_TMPDIR_MAX ]; then
 		AREA_TMPDIR=/tmp
@@ -124,9 +124,8 @@ area_postgres()
 area_chain()
 {
 	local chain=$AREA/src/test/chain
-	local cache=()
 
-	[ -f "$chain/package-lock.json" ] || return 0
+	[ -z "${RFLOW_ANVIL:-}" ] || return 0
 	if [ -x "$ANVIL" ] && cmp -s "$chain/package-lock.json" "$chain/node_modules/.lock"; then
 		return
 	fi
@@ -138,6 +137,18 @@ area_chain()
 	[ -x "$ANVIL" ] || die "npm installed no anvil for $(uname -sm)"
 }
 
+# area_folder DIR: a copy of a folder outside the checkout that the area's user can read.
+area_folder()
+{
+	local copy
+
+	copy=$AREA/$(basename "$1")
+	mkdir -p "$copy"
+	cp -r --no-target-directory "$1" "$copy"
+	chmod -R u+w,a+rX "$copy"
+	echo "$copy"
+}
+
 area_sync()
 {
 	perl "$RFLOW_CHECKOUT/test/tools/sync.pl" "$RFLOW_CHECKOUT" "$AREA/src"
@@ -147,6 +158,6 @@ area_build()
 {
 	area_sync
 	area_postgres
-	as_user make -s -j2 all
+	as_user make -s -j2 all || die "the build failed"
 	as_user make -s install >/dev/null
 }

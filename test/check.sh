@@ -1,0 +1,181 @@
+#!/bin/bash
+# Every test of rflow; the work of `make check`.
+#
+#   PARTS="unit regress" test/check.sh    only these parts (see ALL_PARTS)
+#   TESTS="test/t/x.pl" test/check.sh     only these TAP tests
+#   RFLOW_BUILD_DIR=DIR                   in an area that is kept (see test/dev.sh)
+#
+# Run by root on a bare Debian 12 it installs the packages that are missing, works in a
+# temporary directory, and runs PostgreSQL and all tests as another user.  Run by anyone
+# else it writes nothing outside the checkout (but for sockets in /tmp, where the path of
+# the checkout is too long for one) and names the packages that are missing.
+set -euo pipefail
+
+. "$(dirname "$0")/tools/area.sh"
+
+ALL_PARTS="unit vectors fuzz lint regress isolation tap"
+PART_TIMEOUT=20m
+EXTRA_VECTORS=$RFLOW_CHECKOUT/../shared/data/vectors-extra
+SHOWN_ON_FAILURE=150			# last lines of a failed part's log
+
+# part_NAME: runs a part; its output is the log.
+part_unit()
+{
+	run make -s -C test/unit check
+}
+
+part_vectors()
+{
+	run make -s -C test/unit vectors DIR=test/data
+	if [ -d "$EXTRA_VECTORS" ]; then
+		run make -s -C test/unit vectors DIR="$(area_folder "$EXTRA_VECTORS")"
+	fi
+}
+
+part_fuzz()
+{
+	run make -s -C test/fuzz check
+}
+
+part_lint()
+{
+	run test/lint.sh
+}
+
+part_regress()
+{
+	run make -s installcheck ISOLATION= PROVE_TESTS= || show_and_fail regression.diffs
+}
+
+part_isolation()
+{
+	run make -s installcheck REGRESS= PROVE_TESTS= || show_and_fail regression.diffs
+}
+
+part_tap()
+{
+	run make -s installcheck REGRESS= ISOLATION= ${TESTS:+PROVE_TESTS="$TESTS"} PROVE_FLAGS=-j1
+}
+
+run()
+{
+	as_user timeout "$PART_TIMEOUT" "$@"
+}
+
+show_and_fail()
+{
+	as_user cat "$1" 2>/dev/null || true
+	return 1
+}
+
+# What there is to run of a part, to tell a part without tests from one that passed.
+part_has_tests()
+{
+	case $1 in
+		unit) compgen -G "$AREA/src/test/unit/test_*.c" ;;
+		vectors) compgen -G "$AREA/src/test/data/*.jsonl.gz" ;;
+		fuzz) compgen -G "$AREA/src/test/fuzz/*.c" ;;
+		lint) true ;;
+		regress) compgen -G "$AREA/src/test/sql/*.sql" ;;
+		isolation) compgen -G "$AREA/src/test/specs/*.spec" ;;
+		tap) compgen -G "$AREA/src/test/t/*.pl" ;;
+		*) die "no part $1: there are $ALL_PARTS" ;;
+	esac >/dev/null
+}
+
+# part_counts LOG: "passed failed", from what each kind of test prints.
+part_counts()
+{
+	awk '
+		/^test .*\.\.\. ok/ || /^ok [0-9]+ +- / { passed++ }
+		/^test .*\.\.\. (FAILED|failed)/ || /^not ok [0-9]+ +- / { failed++ }
+		/^[0-9]+ passed, [0-9]+ failed/ { passed += $1; failed += $3 }
+		/^unit: / { for (i = 1; i < NF; i++)
+			{
+				if ($(i + 1) ~ /^checks/) checks = $i
+				if ($(i + 1) ~ /^failed/) bad = $i
+			}
+			passed += checks - bad; failed += bad }
+		/^Files=[0-9]+, Tests=[0-9]+/ { split($2, n, /[=,]/); passed += n[2] - subtests }
+		/^  Failed tests?:|^  Non-zero exit|^  Parse errors/ { next }
+		/ \(Wstat: .* Failed: [0-9]+\)/ { sub(/.*Failed: /, ""); subtests += $0; failed += $0 }
+		END { print passed + 0, failed + 0 }' "$1"
+}
+
+# Servers that a test which was killed left behind.
+stop_servers()
+{
+	local pidfile
+
+	find "$AREA" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
+		as_user pg_ctl -D "$(dirname "$pidfile")" -m immediate -s stop 2>/dev/null || true
+	done
+}
+
+leave()
+{
+	local status=$?
+
+	stop_servers
+	if [ $status -eq 0 ] && [ -n "${temporary:-}" ]; then
+		rm -rf "$AREA"
+	else
+		echo "logs: $AREA/log"
+	fi
+}
+
+run_part()
+{
+	local part=$1
+	local log=$AREA/log/$part.log
+	local status
+	local began=$SECONDS
+	local passed failed
+
+	if ! part_has_tests "$part"; then
+		printf '%-10s nothing to run\n' "$part"
+		return
+	fi
+	set +e
+	(set -e; "part_$part") >"$log" 2>&1
+	status=$?
+	set -e
+	read -r passed failed < <(part_counts "$log")
+	if [ $status -ne 0 ] && [ "$failed" -eq 0 ]; then
+		failed=1
+	elif [ $status -eq 0 ] && [ "$passed" -eq 0 ]; then
+		passed=1
+	fi
+	total_passed=$((total_passed + passed))
+	total_failed=$((total_failed + failed))
+	if [ $status -ne 0 ]; then
+		tail -n $SHOWN_ON_FAILURE "$log" | sed "s/^/$part: /"
+	fi
+	printf '%-10s %s passed, %s failed (%s s)\n' "$part" "$passed" "$failed" $((SECONDS - began))
+}
+
+[ -z "${TESTS:-}" ] || PARTS=tap
+PARTS=${PARTS:-$ALL_PARTS}
+total_passed=0
+total_failed=0
+
+"$RFLOW_CHECKOUT/test/tools/packages.sh" test
+if [ -n "${RFLOW_BUILD_DIR:-}" ]; then
+	area_open "$RFLOW_BUILD_DIR"
+elif [ "$(id -u)" -eq 0 ]; then
+	temporary=$(mktemp -d "${TMPDIR:-/tmp}/rflow.XXXXXX")
+	chmod 755 "$temporary"
+	area_open "$temporary"
+else
+	area_open "$(area_default)"
+fi
+trap leave EXIT
+trap 'exit 1' INT TERM
+
+area_build
+case " $PARTS " in *" tap "*) area_chain ;; esac
+for part in $PARTS; do
+	run_part "$part"
+done
+echo "$total_passed passed, $total_failed failed"
+[ "$total_failed" -eq 0 ]
