@@ -71,6 +71,8 @@ evm_address_parse(struct evm_address *out, const char *text, size_t len, struct 
 		return evm_fail(err, EVM_ERR_SYNTAX, 0,
 						"an address is \"0x\" and %d hexadecimal digits, not %zu characters",
 						ADDRESS_DIGITS, len);
+	if (text[1] == 'X')
+		return evm_fail(err, EVM_ERR_SYNTAX, 1, "the \"x\" of an address is in lower case");
 	status = evm_hex_decode(out->b, &decoded, text, len, err);
 	if (status != EVM_OK || !mixes_case(text + PREFIX_BYTES))
 		return status;

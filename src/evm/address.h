@@ -17,7 +17,8 @@ extern void evm_address_format(char out[EVM_ADDRESS_TEXT_BYTES],
 
 /*
  * "0x" and 40 digits: all lower, all upper, or the exact EIP-55 mix; another
- * mix is EVM_ERR_CHECKSUM and the message names the right one.
+ * mix is EVM_ERR_CHECKSUM and the message names the right one.  "0X" is refused,
+ * as everywhere for addresses.  *out is undefined on failure.
  */
 extern enum evm_status evm_address_parse(struct evm_address *out, const char *text, size_t len,
 										 struct evm_error *err);

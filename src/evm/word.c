@@ -168,6 +168,17 @@ evm_word_negate(struct evm_word *out, const struct evm_word *a)
 	evm_word_sub(out, &evm_word_zero, a);
 }
 
+bool
+evm_word_apply_sign(struct evm_word *value, bool *negative)
+{
+	if (evm_word_is_zero(value))
+		*negative = false;
+	if (!*negative)
+		return true;
+	evm_word_negate(value, value);
+	return evm_word_is_negative(value);
+}
+
 /* *value = *value * factor + addend; what leaves the word at the top is returned. */
 static uint64_t
 multiply_add(struct evm_word *value, uint64_t factor, uint64_t addend)
@@ -285,15 +296,11 @@ evm_word_from_decimal(struct evm_word *out, bool *negative, const char *text, si
 					  struct evm_error *err)
 {
 	size_t		start = 0;
-	bool		minus = false;
 
 	*out = evm_word_zero;
-	*negative = false;
-	if (len > 0 && (text[0] == '-' || text[0] == '+'))
-	{
-		minus = text[0] == '-';
+	*negative = len > 0 && text[0] == '-';
+	if (*negative || (len > 0 && text[0] == '+'))
 		start = 1;
-	}
 	if (start == len)
 		return evm_fail(err, EVM_ERR_SYNTAX, start, "an integer has no digits");
 	for (size_t i = start; i < len; i++)
@@ -304,19 +311,9 @@ evm_word_from_decimal(struct evm_word *out, bool *negative, const char *text, si
 	while (start < len && text[start] == '0')
 		start++;
 	if (!read_digits(out, text + start, len - start))
-	{
-		*out = evm_word_zero;
-		return evm_fail(err, EVM_ERR_RANGE, start, "an integer of %zu digits needs more than 256 bits",
-						len - start);
-	}
-	if (!minus || evm_word_is_zero(out))
-		return EVM_OK;
-	evm_word_negate(out, out);
-	if (!evm_word_is_negative(out))
-	{
-		*out = evm_word_zero;
+		return evm_fail(err, EVM_ERR_RANGE, start,
+						"an integer of %zu digits needs more than 256 bits", len - start);
+	if (!evm_word_apply_sign(out, negative))
 		return evm_fail(err, EVM_ERR_RANGE, 0, "a negative integer is below -2^255");
-	}
-	*negative = true;
 	return EVM_OK;
 }

@@ -17,14 +17,16 @@ extern struct evm_word evm_word_from_u64(uint64_t value);
 /* False when the value needs more than 64 bits. */
 extern bool evm_word_to_u64(uint64_t *out, const struct evm_word *value);
 
-/* Big-endian, 32 bytes; the second form right-aligns len <= 32 bytes. */
+/* Big-endian, 32 bytes; the second reads up to 32 bytes, and the low 32 of more. */
 extern void evm_word_to_be(uint8_t out[32], const struct evm_word *value);
 extern void evm_word_from_be(struct evm_word *out, const uint8_t *data, size_t len);
 
 extern bool evm_word_is_zero(const struct evm_word *value);
 extern bool evm_word_is_negative(const struct evm_word *value);	/* top bit set */
-extern int	evm_word_compare(const struct evm_word *a, const struct evm_word *b); /* unsigned */
-extern unsigned evm_word_bits(const struct evm_word *value);	/* position of the top set bit + 1 */
+/* As unsigned: -1, 0 or 1. */
+extern int	evm_word_compare(const struct evm_word *a, const struct evm_word *b);
+/* The position of the top set bit plus one; 0 for zero. */
+extern unsigned evm_word_bits(const struct evm_word *value);
 
 /* True when the value is a valid uint<bits> / sign-extended int<bits>. */
 extern bool evm_word_fits_unsigned(const struct evm_word *value, unsigned bits);
@@ -34,9 +36,14 @@ extern bool evm_word_fits_signed(const struct evm_word *value, unsigned bits);
 extern bool evm_word_add(struct evm_word *out, const struct evm_word *a, const struct evm_word *b);
 extern bool evm_word_sub(struct evm_word *out, const struct evm_word *a, const struct evm_word *b);
 extern void evm_word_negate(struct evm_word *out, const struct evm_word *a);
+/*
+ * Gives a magnitude its sign: negated when *negative, which becomes false for zero.  False when
+ * the result would be below -2^255.
+ */
+extern bool evm_word_apply_sign(struct evm_word *value, bool *negative);
 /* True on overflow. */
 extern bool evm_word_mul_u64(struct evm_word *out, const struct evm_word *a, uint64_t b);
-/* Quotient in *out; the remainder is returned.  b is not 0. */
+/* Quotient in *out, which may be a; the remainder is returned.  b is not 0. */
 extern uint64_t evm_word_div_u64(struct evm_word *out, const struct evm_word *a, uint64_t b);
 
 /*
