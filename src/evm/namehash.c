@@ -108,12 +108,16 @@ static enum evm_status
 check_characters(size_t *apostrophes, const char *name, size_t len, struct evm_error *err)
 {
 	*apostrophes = 0;
+	/* First, because "#" is wrong by itself but part of a keycap emoji. */
 	for (size_t i = 0; i < len; i++)
 	{
 		if (!is_ascii(name[i]))
 			return evm_fail(err, EVM_ERR_LIMIT, i,
 							"ENS names with other than ASCII characters are not normalized here; "
 							"give the normalized form");
+	}
+	for (size_t i = 0; i < len; i++)
+	{
 		if (name[i] == '\'')
 			(*apostrophes)++;
 		else if (!is_normal(name[i]) && !is_upper(name[i]) && name[i] != '.')
