@@ -60,7 +60,9 @@ CREATE TABLE rflow.relayers (
 	max_fee_per_gas numeric
 		CONSTRAINT relayers_max_fee_per_gas_check CHECK (max_fee_per_gas > 0 AND max_fee_per_gas = trunc(max_fee_per_gas) AND max_fee_per_gas < 2::numeric ^ 256),
 	max_gas_limit bigint
-		CONSTRAINT relayers_max_gas_limit_check CHECK (max_gas_limit >= 21000)
+		CONSTRAINT relayers_max_gas_limit_check CHECK (max_gas_limit >= 21000),
+	bump_blocks integer NOT NULL DEFAULT 3
+		CONSTRAINT relayers_bump_blocks_check CHECK (bump_blocks BETWEEN 1 AND 1000)
 );
 COMMENT ON TABLE rflow.relayers IS 'Accounts that send transactions. The key is a reference that the relayer process resolves; it is never stored here';
 COMMENT ON COLUMN rflow.relayers.name IS 'Name by which workflows refer to it; cannot be changed';
@@ -70,6 +72,7 @@ COMMENT ON COLUMN rflow.relayers.paused IS 'true holds everything not yet signed
 COMMENT ON COLUMN rflow.relayers.max_in_flight IS 'Nonces that may be signed and not yet mined';
 COMMENT ON COLUMN rflow.relayers.max_fee_per_gas IS 'Cap on the fee per gas, in wei; NULL: none. A transaction that needs more waits and says so';
 COMMENT ON COLUMN rflow.relayers.max_gas_limit IS 'Cap on the gas limit of one transaction; NULL: none';
+COMMENT ON COLUMN rflow.relayers.bump_blocks IS 'Blocks after which a transaction that is not mined and pays too little is signed again with higher fees';
 
 CREATE TABLE rflow.relayer_grants (
 	relayer text NOT NULL REFERENCES rflow.relayers ON DELETE CASCADE,
@@ -280,6 +283,7 @@ CREATE TABLE rflow_private.relayer_transactions (
 	transaction_hash rflow.hex,
 	block_number bigint,
 	block_hash rflow.hex,
+	reverted boolean,
 	gas_used bigint,
 	effective_gas_price numeric,
 	error jsonb,
@@ -299,17 +303,20 @@ COMMENT ON COLUMN rflow_private.relayer_transactions.state IS 'What chain and no
 COMMENT ON COLUMN rflow_private.relayer_transactions.intent IS 'What is wanted';
 COMMENT ON COLUMN rflow_private.relayer_transactions.reason IS 'Why it is in this state';
 COMMENT ON COLUMN rflow_private.relayer_transactions.transaction_hash IS 'Of the attempt that was mined, or the newest one';
+COMMENT ON COLUMN rflow_private.relayer_transactions.reverted IS 'NULL until it is mined; true: it is in a block and had no effect, final (failed) at the same depth as a success';
+COMMENT ON COLUMN rflow_private.relayer_transactions.error IS 'kind, message and data of a failure; set while a no-op is to take the nonce of a payload that can never run';
 
--- A nonce is a debt: one row from the moment it is assigned. transaction_id NULL: a no-op or foreign use.
+-- A nonce is a debt: one row from the moment it is assigned, live until what mined at it is deep enough.
 CREATE TABLE rflow_private.nonces (
 	chain_id bigint NOT NULL,
 	address rflow.address NOT NULL,
 	nonce bigint NOT NULL,
-	transaction_id bigint,
+	transaction_id bigint NOT NULL,
 	settled boolean NOT NULL DEFAULT false,
 	PRIMARY KEY (chain_id, address, nonce)
-) WITH (fillfactor = 70);
-COMMENT ON TABLE rflow_private.nonces IS 'Every nonce that was assigned, and to what';
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+CREATE INDEX nonces_live ON rflow_private.nonces (chain_id, address, nonce) WHERE NOT settled;
+COMMENT ON TABLE rflow_private.nonces IS 'Every nonce that was assigned, and to what; those that are not settled are what the relayer tracks';
 
 CREATE TABLE rflow_private.relayer_keys (
 	chain_id bigint NOT NULL,
@@ -321,39 +328,61 @@ CREATE TABLE rflow_private.relayer_keys (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
 COMMENT ON TABLE rflow_private.relayer_keys IS 'Next nonce of each account, counted from the chain''s count when it was adopted';
 
+-- What a relayer process has last learned; the views show it, nothing is decided by it.
+CREATE TABLE rflow_private.relayer_states (
+	relayer text PRIMARY KEY,
+	address rflow.address,
+	problem text,
+	problem_since timestamptz,
+	balance numeric,
+	chain_nonce bigint,
+	pending_nonce bigint,
+	observed_at timestamptz
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
+COMMENT ON TABLE rflow_private.relayer_states IS 'Address, balance and nonces of each relayer as last seen on chain, and why it signs nothing';
+
 CREATE TABLE rflow_private.relayer_attempts (
 	chain_id bigint NOT NULL,
 	address rflow.address NOT NULL,
 	nonce bigint NOT NULL,
 	attempt integer NOT NULL,
-	transaction_id bigint,
+	transaction_id bigint NOT NULL,
 	kind text NOT NULL
-		CONSTRAINT relayer_attempts_kind_check CHECK (kind IN ('send', 'cancel', 'noop')),
+		CONSTRAINT relayer_attempts_kind_check CHECK (kind IN ('send', 'noop')),
 	transaction_hash rflow.hex NOT NULL,
 	raw rflow.hex NOT NULL,
 	gas_limit bigint NOT NULL,
 	gas_price numeric,
 	max_fee_per_gas numeric,
 	max_priority_fee_per_gas numeric,
+	head_number bigint,
 	signed_at timestamptz NOT NULL,
 	broadcast_at timestamptz,
+	answer_class text,
 	answer text,
+	answered_at timestamptz,
 	PRIMARY KEY (chain_id, address, nonce, attempt)
-) WITH (fillfactor = 80);
+) WITH (fillfactor = 60);
 COMMENT ON TABLE rflow_private.relayer_attempts IS 'Every payload that was signed, stored before it was broadcast, and what the node said';
+COMMENT ON COLUMN rflow_private.relayer_attempts.kind IS 'send: the payload; noop: takes the nonce of one that was cancelled, has expired or can never run';
+COMMENT ON COLUMN rflow_private.relayer_attempts.head_number IS 'The newest block when it was signed';
+COMMENT ON COLUMN rflow_private.relayer_attempts.broadcast_at IS 'When a node first took it';
+COMMENT ON COLUMN rflow_private.relayer_attempts.answer IS 'What the node said last, when it did not take it';
+COMMENT ON COLUMN rflow_private.relayer_attempts.answer_class IS 'What that means (src/relay/classify.h)';
 
 -- What is due: rows are inserted and deleted, never updated.
 CREATE TABLE rflow_private.due (
 	kind text NOT NULL
-		CONSTRAINT due_kind_check CHECK (kind IN ('run', 'send', 'track')),
+		CONSTRAINT due_kind_check CHECK (kind IN ('run', 'send')),
 	owner text NOT NULL,
 	wake_at timestamptz NOT NULL,
 	id text NOT NULL,
 	PRIMARY KEY (kind, owner, wake_at, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
-COMMENT ON TABLE rflow_private.due IS 'Work that a worker has to take, and from when: runs for executors, queued sends and live nonces for relayers';
-COMMENT ON COLUMN rflow_private.due.owner IS 'The network for send and track; the bucket (first hex digit of the run id) for run';
-COMMENT ON COLUMN rflow_private.due.id IS 'Run id, or id of the relayer transaction';
+COMMENT ON TABLE rflow_private.due IS 'Work that a worker has to take, and from when: runs for executors, queued sends for relayers';
+COMMENT ON COLUMN rflow_private.due.owner IS 'The relayer for send; the bucket (first hex digit of the run id) for run';
+COMMENT ON COLUMN rflow_private.due.wake_at IS '-infinity: at once';
+COMMENT ON COLUMN rflow_private.due.id IS 'Run id, or id of the relayer transaction with leading zeros (19 digits), so that the order of the key is that of the ids';
 
 -- What cannot go on by itself, and what was skipped on purpose: a row that says what, why, since when, and what to do.
 CREATE TABLE rflow_private.incidents (

@@ -55,9 +55,9 @@ extern void relay_queue(struct relay_send *sends, int count, TimestampTz now);
 extern bool relay_may_use(const char *relayer, Oid owner);
 
 /*
- * What a run that waits for a transaction can be told.  The recording transaction inserts
- * ('run', first hex digit of the run id, now, run id) into rflow_private.due when this changes to
- * anything but RELAY_PENDING.
+ * What a run that waits for a transaction is told.  The transaction that makes this anything but
+ * RELAY_PENDING inserts ('run', first hex digit of the run id, now, run id) into rflow_private.due
+ * and wakes the executors.
  */
 enum relay_verdict
 {
@@ -66,7 +66,29 @@ enum relay_verdict
 	RELAY_WITHOUT_EFFECT		/* failed, expired, cancelled or replaced: it will not get there */
 };
 
-/* From the columns state, wait_for, broadcast_at and mined_at of a row of relayer_transactions. */
-extern enum relay_verdict relay_judge(const char *state, const char *wait_for, bool was_accepted);
+struct relay_outcome
+{
+	enum relay_verdict verdict;
+	const char *state;
+	const char *reason;			/* NULL when there is none */
+	const char *error;			/* jsonb text: kind, message, data; NULL when there is none */
+	bool		has_hash;
+	struct evm_hash hash;		/* of the attempt that was mined, else the newest */
+	bool		has_block;
+	int64		block_number;
+	struct evm_hash block_hash;
+	int64		gas_used;		/* 0 until it is mined */
+	TimestampTz signed_at;		/* 0 until then, and so below */
+	TimestampTz broadcast_at;
+	TimestampTz mined_at;
+	TimestampTz confirmed_at;
+};
+
+/*
+ * Reads a transaction and locks it FOR SHARE until the end of the caller's transaction, so that a
+ * run parks on what is still true when it commits.  False when there is no such row.  Texts are
+ * palloc'd in the current context.  Needs an SPI connection.
+ */
+extern bool relay_look(int64 id, struct relay_outcome *out);
 
 #endif							/* RELAY_QUEUE_H */
