@@ -10,12 +10,15 @@
 #   test/dev.sh isolation [NAME...]
 #   test/dev.sh tap [FILE...]      all of test/t, or some (prove; PROVE_FLAGS=-v shows all)
 #   test/dev.sh lint               as make lint
+#   test/dev.sh format FILE...     clang-format, in place
 #   test/dev.sh psql [ARG...]      psql in a server of the area's own, restarted if you rebuilt
 #   test/dev.sh stop               stops that server
 #   test/dev.sh exec CMD...        any command, in the copy of the checkout, with the area's PATH
 #   test/dev.sh demo | bench       what make demo and make bench run
 #
-# Every command first copies and builds what changed.  It works as root (the area then
+# Every command first copies and builds what changed; with RFLOW_MINE="src/api test/sql" it
+# takes only these paths as they are and all else as last committed, so that the half-done
+# work of others in the same checkout does not stop yours.  It works as root (the area then
 # belongs to postgres) and as anyone else, and never touches the installed PostgreSQL.
 # Tests of test/sql and test/specs find the extension created in their database; they share
 # one server with shared_preload_libraries = rflow (test/rflow.conf).  Sockets and ports are
@@ -77,7 +80,16 @@ case $command in
 		[ -n "${1:-}" ] || die "name a folder of vectors: make vectors DIR=..."
 		as_user make -s -C test/unit vectors DIR="$(area_folder "$1")"
 		exit ;;
-	lint) area_build; as_user test/lint.sh; exit ;;
+	lint)
+		area_sync
+		area_postgres
+		as_user make -s -k -j2 all || true
+		as_user test/lint.sh
+		exit ;;
+	format)
+		cd "$RFLOW_CHECKOUT"
+		clang-format-14 -i "$@"
+		exit ;;
 esac
 area_build
 case $command in

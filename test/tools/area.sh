@@ -149,9 +149,25 @@ area_folder()
 	echo "$copy"
 }
 
+# The checkout as it is; or, where RFLOW_MINE names paths, these as they are and all else as
+# last committed, for work beside others in one checkout.
 area_sync()
 {
-	perl "$RFLOW_CHECKOUT/test/tools/sync.pl" "$RFLOW_CHECKOUT" "$AREA/src"
+	local from=$RFLOW_CHECKOUT
+	local path
+
+	if [ -n "${RFLOW_MINE:-}" ]; then
+		from=$AREA/mine
+		rm -rf "$from"
+		mkdir "$from"
+		git -C "$RFLOW_CHECKOUT" archive HEAD | tar -x -C "$from"
+		for path in $RFLOW_MINE; do
+			rm -rf "${from:?}/$path"
+			mkdir -p "$(dirname "$from/$path")"
+			cp -a "$RFLOW_CHECKOUT/$path" "$from/$path"
+		done
+	fi
+	perl "$RFLOW_CHECKOUT/test/tools/sync.pl" "$from" "$AREA/src"
 }
 
 area_build()
