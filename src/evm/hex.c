@@ -146,7 +146,7 @@ evm_quantity_decode_u64(uint64_t *out, const char *text, size_t len, struct evm_
 }
 
 size_t
-evm_quantity_encode(char *out, const struct evm_word *value)
+evm_quantity_encode(char out[EVM_QUANTITY_TEXT_BYTES], const struct evm_word *value)
 {
 	size_t		count = (evm_word_bits(value) + 3) / 4;
 
@@ -165,7 +165,7 @@ evm_quantity_encode(char *out, const struct evm_word *value)
 }
 
 size_t
-evm_quantity_encode_u64(char *out, uint64_t value)
+evm_quantity_encode_u64(char out[EVM_QUANTITY_TEXT_BYTES], uint64_t value)
 {
 	struct evm_word word = evm_word_from_u64(value);
 

@@ -32,8 +32,11 @@ extern enum evm_status evm_quantity_decode(struct evm_word *out, const char *tex
 /* The same, EVM_ERR_RANGE when it needs more than 64 bits. */
 extern enum evm_status evm_quantity_decode_u64(uint64_t *out, const char *text, size_t len,
 											   struct evm_error *err);
-/* "0x" and the digits without leading zeros ("0x0"); out holds 67 bytes. Returns the length. */
-extern size_t evm_quantity_encode(char *out, const struct evm_word *value);
-extern size_t evm_quantity_encode_u64(char *out, uint64_t value);
+/* "0x", 64 digits and a NUL. */
+#define EVM_QUANTITY_TEXT_BYTES 67
+
+/* "0x" and the digits without leading zeros ("0x0"), NUL terminated; returns the length. */
+extern size_t evm_quantity_encode(char out[EVM_QUANTITY_TEXT_BYTES], const struct evm_word *value);
+extern size_t evm_quantity_encode_u64(char out[EVM_QUANTITY_TEXT_BYTES], uint64_t value);
 
 #endif							/* EVM_HEX_H */

@@ -53,7 +53,7 @@ TEST(quantities_are_bounded_by_256_bits)
 	struct evm_word word;
 	struct evm_error err;
 	uint64_t	small;
-	char		text[67];
+	char		text[EVM_QUANTITY_TEXT_BYTES];
 
 	CHECK_NUMBER(evm_quantity_decode(&word, max, strlen(max), &err), EVM_OK);
 	CHECK_NUMBER(evm_quantity_encode(text, &word), 66);
