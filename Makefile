@@ -92,8 +92,8 @@ rflow.so: src/rflow.map
 
 $(DATA_built): $(SQL_PARTS) rflow.control Makefile
 	@mkdir -p sql
-	@(echo '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; \
-	  cat /dev/null $(SQL_PARTS)) > $@.tmp && mv $@.tmp $@
+	@printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit' | \
+		cat - $(SQL_PARTS) > $@.tmp && mv $@.tmp $@
 
 -include $(OBJS:.o=.d)
 

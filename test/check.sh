@@ -17,6 +17,7 @@ ALL_PARTS="unit vectors fuzz lint regress isolation tap"
 PART_TIMEOUT=20m
 EXTRA_VECTORS=$RFLOW_CHECKOUT/../shared/data/vectors-extra
 SHOWN_ON_FAILURE=150			# last lines of a failed part's log
+SHOWN_OF_TAP_LOG=40				# last lines of the log of a failed TAP test
 
 # part_NAME: runs a part; its output is the log.
 part_unit()
@@ -54,7 +55,23 @@ part_isolation()
 
 part_tap()
 {
-	run make -s installcheck REGRESS= ISOLATION= ${TESTS:+PROVE_TESTS="$TESTS"} PROVE_FLAGS=-j1
+	run make -s installcheck REGRESS= ISOLATION= ${TESTS:+PROVE_TESTS="$TESTS"} ||
+		show_failed_logs
+}
+
+# The ends of what the failed TAP tests logged: commands they ran and messages they saw.
+show_failed_logs()
+{
+	local log name
+
+	for log in "$AREA"/src/tmp_check/log/regress_log_*; do
+		name=${log##*/regress_log_}
+		if grep -q "/$name.pl (Wstat" "$AREA/log/tap.log"; then
+			echo "--- regress_log_$name"
+			tail -n $SHOWN_OF_TAP_LOG "$log"
+		fi
+	done
+	return 1
 }
 
 run()

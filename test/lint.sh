@@ -13,7 +13,7 @@ WARNINGS="-Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-fie
 
 c_files()
 {
-	find src test/unit test/fuzz -name build -prune -o -name '*.[ch]' -print | LC_ALL=C sort
+	find src test -name build -prune -o -name '*.[ch]' -print | LC_ALL=C sort
 }
 
 check_format()

@@ -16,8 +16,8 @@ RflowAnvil - the local chain of the tests
 
 =head1 DESCRIPTION
 
-Starts anvil's native binary (named by RFLOW_ANVIL) on a free port of the loopback
-interface, and speaks JSON-RPC with it.  It dies with the object, and with the test.
+Starts anvil's native binary (named by RFLOW_ANVIL, or installed in test/chain by npm ci)
+on a free port of the loopback interface, and speaks JSON-RPC with it.  It dies with the object, and with the test.
 Amounts are decimal strings (or plain integers); addresses, hashes and data are 0x hex.
 
 =cut
@@ -56,7 +56,7 @@ our @KEYS = qw(
 
 our $TIMEOUT = 30;               # seconds until a wait is given up
 our $POLL_INTERVAL = 0.01;       # seconds between the looks of a wait
-our $CONTRACTS = dirname(__FILE__) . '/../chain/contracts';
+our $CHAIN = dirname(__FILE__) . '/../chain';
 
 my $json = JSON::PP->new->utf8->canonical->allow_nonref;
 my %artifacts;
@@ -162,7 +162,7 @@ sub artifact
 
 	return $artifacts{$contract} //= do
 	{
-		open my $in, '<', "$CONTRACTS/$contract.json" or die "no contract $contract: $!";
+		open my $in, '<', "$CHAIN/contracts/$contract.json" or die "no contract $contract: $!";
 		local $/;
 		$json->decode(<$in>);
 	};
@@ -250,9 +250,11 @@ Starts it anew, on the same port, after stop or kill9: an empty chain, unless it
 sub start_again
 {
 	my ($self) = @_;
-	my $binary = $ENV{RFLOW_ANVIL} or die 'RFLOW_ANVIL does not name the anvil binary';
+	my ($binary) = grep { -x } $ENV{RFLOW_ANVIL} // (),
+	  glob("$CHAIN/node_modules/\@foundry-rs/anvil-*/bin/anvil");
 	my $directory = $ENV{TESTDIR} ? "$ENV{TESTDIR}/tmp_check" : ($ENV{TMPDIR} // '/tmp');
 
+	die 'no anvil: run npm ci in test/chain, or set RFLOW_ANVIL' unless $binary;
 	die 'the chain runs already' if $self->{pid};
 	$self->{log} = "$directory/anvil-$self->{port}.log";
 	$self->{pid} = fork() // die "could not fork: $!";

@@ -206,7 +206,7 @@ sub check_sizes
 
 sub check_columns
 {
-	for my $file (files_of(qr/\.[ch]$/, 'src', 'test/unit', 'test/fuzz'))
+	for my $file (files_of(qr/\.[ch]$/, 'src', 'test'))
 	{
 		my $number = 0;
 		for my $line (lines_of($file))
