@@ -1,0 +1,401 @@
+/*
+ * queue.c
+ *	  The outbox of chain transactions: rows that a transaction leaves for the relayer.
+ *
+ * This runs inside the commit of a claim, so it is two statements with kept plans for any number of
+ * sends, fed by a tuplestore.  Ids are taken from the sequence beforehand: that is how the rows
+ * are told apart from those whose idempotency key was there already.
+ */
+#include "postgres.h"
+
+#include "relay/queue.h"
+
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/sequence.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+
+#include "db/datum.h"
+#include "db/statement.h"
+#include "db/wake.h"
+#include "evm/word.h"
+
+/* The columns of the tuplestore, in order. */
+enum send_column
+{
+	SEND_ID,
+	SEND_RELAYER,
+	SEND_NETWORK,
+	SEND_CHAIN_ID,
+	SEND_OWNER,
+	SEND_KEY,
+	SEND_RUN_ID,
+	SEND_STEP,
+	SEND_RECIPIENT,
+	SEND_VALUE,
+	SEND_DATA,
+	SEND_GAS_LIMIT,
+	SEND_MAX_FEE,
+	SEND_WAIT_FOR,
+	SEND_CONFIRMATIONS,
+	SEND_CREATED_AT,
+	SEND_COLUMNS
+};
+
+static struct db_statement queue_sends = {
+	.sql =
+	"WITH added AS ("
+	"	INSERT INTO rflow_private.relayer_transactions"
+	"	       (id, relayer, network, chain_id, owner, idempotency_key, run_id, step, recipient, value,"
+	"	        data, gas_limit, max_fee_per_gas, wait_for, confirmations, state_since, created_at)"
+	"	SELECT id, relayer, network, chain_id, owner, idempotency_key, run_id, step, recipient, value,"
+	"	       data, gas_limit, max_fee_per_gas, wait_for, confirmations, created_at, created_at"
+	"	  FROM rflow_sends"
+	"	    ON CONFLICT (owner, idempotency_key) DO NOTHING"
+	"	RETURNING id, relayer), "
+	"due AS ("
+	"	INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+	"	SELECT 'send', relayer, '-infinity', pg_catalog.lpad(id::text, 19, '0')"
+	"	  FROM added) "
+	"SELECT id FROM added"
+};
+
+static struct db_statement find_by_key = {
+	.sql =
+	"SELECT id, relayer, recipient, value, data"
+	"  FROM rflow_private.relayer_transactions"
+	" WHERE owner = $1 AND idempotency_key = $2",
+	.types = {REGROLEOID, TEXTOID},
+	.count = 2
+};
+
+static struct db_statement find_grants = {
+	.sql =
+	"SELECT g.grantee"
+	"  FROM rflow.relayers r"
+	"  LEFT JOIN rflow.relayer_grants g ON g.relayer = r.name"
+	" WHERE r.name = $1",
+	.types = {TEXTOID},
+	.count = 1
+};
+
+static struct db_statement look_at = {
+	.sql =
+	"SELECT state, reason, error::text, transaction_hash, block_number, block_hash, gas_used,"
+	"       wait_for, reverted, signed_at, broadcast_at, mined_at, confirmed_at"
+	"  FROM rflow_private.relayer_transactions"
+	" WHERE id = $1"
+	"   FOR SHARE",
+	.types = {INT8OID},
+	.count = 1
+};
+
+/* Kept for the life of the process; made again when DROP and CREATE EXTENSION gave the types new OIDs. */
+static TupleDesc
+send_descriptor(void)
+{
+	static TupleDesc descriptor = NULL;
+	static Oid	made_for = InvalidOid;
+	const struct db_types *types = db_types();
+	const struct
+	{
+		const char *name;
+		Oid			type;
+	}			columns[SEND_COLUMNS] = {
+		{"id", INT8OID},
+		{"relayer", TEXTOID},
+		{"network", TEXTOID},
+		{"chain_id", INT8OID},
+		{"owner", REGROLEOID},
+		{"idempotency_key", TEXTOID},
+		{"run_id", UUIDOID},
+		{"step", TEXTOID},
+		{"recipient", types->address},
+		{"value", NUMERICOID},
+		{"data", types->hex},
+		{"gas_limit", INT8OID},
+		{"max_fee_per_gas", NUMERICOID},
+		{"wait_for", TEXTOID},
+		{"confirmations", INT4OID},
+		{"created_at", TIMESTAMPTZOID}
+	};
+	MemoryContext before;
+	int			i;
+
+	if (descriptor != NULL && made_for == types->address)
+		return descriptor;
+	before = MemoryContextSwitchTo(TopMemoryContext);
+	descriptor = CreateTemplateTupleDesc(SEND_COLUMNS);
+	for (i = 0; i < SEND_COLUMNS; i++)
+		TupleDescInitEntry(descriptor, i + 1, columns[i].name, columns[i].type, -1, 0);
+	made_for = types->address;
+	MemoryContextSwitchTo(before);
+	return descriptor;
+}
+
+static Oid
+id_sequence(void)
+{
+	Oid			schema = get_namespace_oid("rflow_private", false);
+	Oid			sequence = get_relname_relid("relayer_transactions_id_seq", schema);
+
+	if (!OidIsValid(sequence))
+		elog(ERROR, "sequence rflow_private.relayer_transactions_id_seq does not exist");
+	return sequence;
+}
+
+static void
+put_send(Tuplestorestate *rows, TupleDesc descriptor, const struct relay_send *send,
+		 TimestampTz now)
+{
+	Datum		values[SEND_COLUMNS] = {0};
+	bool		nulls[SEND_COLUMNS] = {0};
+	pg_uuid_t	run_id;
+
+	values[SEND_ID] = Int64GetDatum(send->id);
+	values[SEND_RELAYER] = CStringGetTextDatum(send->relayer);
+	values[SEND_NETWORK] = CStringGetTextDatum(send->network);
+	values[SEND_CHAIN_ID] = Int64GetDatum(send->chain_id);
+	values[SEND_OWNER] = ObjectIdGetDatum(send->owner);
+	values[SEND_KEY] = CStringGetTextDatum(send->idempotency_key);
+	nulls[SEND_RUN_ID] = !send->has_run;
+	memcpy(run_id.data, send->run_id, UUID_LEN);
+	values[SEND_RUN_ID] = UUIDPGetDatum(&run_id);
+	nulls[SEND_STEP] = send->step == NULL;
+	if (send->step != NULL)
+		values[SEND_STEP] = CStringGetTextDatum(send->step);
+	nulls[SEND_RECIPIENT] = send->creates;
+	if (!send->creates)
+		values[SEND_RECIPIENT] = db_address_datum(&send->recipient);
+	values[SEND_VALUE] = db_word_numeric(&send->value, false);
+	values[SEND_DATA] = db_hex_datum(send->data.data, send->data.len);
+	nulls[SEND_GAS_LIMIT] = send->gas_limit == 0;
+	values[SEND_GAS_LIMIT] = Int64GetDatum(send->gas_limit);
+	nulls[SEND_MAX_FEE] = !send->has_max_fee;
+	if (send->has_max_fee)
+		values[SEND_MAX_FEE] = db_word_numeric(&send->max_fee_per_gas, false);
+	values[SEND_WAIT_FOR] = CStringGetTextDatum(send->wait_for);
+	nulls[SEND_CONFIRMATIONS] = send->confirmations == 0;
+	values[SEND_CONFIRMATIONS] = Int32GetDatum(send->confirmations);
+	values[SEND_CREATED_AT] = TimestampTzGetDatum(now);
+	tuplestore_putvalues(rows, descriptor, values, nulls);
+}
+
+static bool
+same_bytes(struct evm_bytes a, struct evm_bytes b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+/* The row that has the key already must want the same. */
+static void
+adopt_duplicate(struct relay_send *send)
+{
+	Datum		parameters[2];
+	struct evm_word value;
+	bool		negative;
+	bool		creates;
+	Datum		recipient;
+	bool		same;
+
+	parameters[0] = ObjectIdGetDatum(send->owner);
+	parameters[1] = CStringGetTextDatum(send->idempotency_key);
+	if (db_execute(&find_by_key, parameters, NULL) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("the transaction with idempotency key \"%s\" has gone meanwhile",
+						send->idempotency_key)));
+	recipient = db_value(0, 3, &creates);
+	same = strcmp(db_text(0, 2), send->relayer) == 0 && creates == send->creates &&
+		db_numeric_word(&value, &negative, db_value(0, 4, NULL)) &&
+		evm_word_compare(&value, &send->value) == 0 &&
+		same_bytes(db_datum_hex(db_value(0, 5, NULL)), send->data) &&
+		(creates || memcmp(db_datum_address(recipient), &send->recipient,
+						   sizeof(struct evm_address)) == 0);
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("idempotency key \"%s\" already stands for another transaction",
+						send->idempotency_key),
+				 errdetail("Transaction %lld has another relayer, recipient, value or data.",
+						   (long long) db_int64(0, 1))));
+	send->id = db_int64(0, 1);
+	send->duplicate = true;
+}
+
+/* Ids were given in ascending order. */
+static struct relay_send *
+send_with_id(struct relay_send *sends, int count, int64 id)
+{
+	int			low = 0;
+	int			high = count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (sends[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == count || sends[low].id != id)
+		elog(ERROR, "id %lld was not queued", (long long) id);
+	return &sends[low];
+}
+
+/* The statement has returned the ids that went in; all others had their key already. */
+static void
+find_duplicates(struct relay_send *sends, int count)
+{
+	uint64		added = SPI_processed;
+	uint64		row;
+	int			i;
+
+	for (i = 0; i < count; i++)
+		sends[i].duplicate = true;
+	for (row = 0; row < added; row++)
+		send_with_id(sends, count, db_int64(row, 1))->duplicate = false;
+	for (i = 0; i < count; i++)
+		if (sends[i].duplicate)
+			adopt_duplicate(&sends[i]);
+}
+
+void
+relay_queue(struct relay_send *sends, int count, TimestampTz now)
+{
+	TupleDesc	descriptor;
+	Tuplestorestate *rows;
+	Oid			sequence;
+	int			i;
+
+	if (count == 0)
+		return;
+	descriptor = send_descriptor();
+	sequence = id_sequence();
+	rows = tuplestore_begin_heap(false, false, work_mem);
+	for (i = 0; i < count; i++)
+	{
+		if (strlen(sends[i].idempotency_key) > RELAY_KEY_MAX_BYTES)
+			ereport(ERROR,
+					(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
+					 errmsg("idempotency key is longer than %d bytes", RELAY_KEY_MAX_BYTES)));
+		sends[i].id = nextval_internal(sequence, false);
+		sends[i].duplicate = false;
+		put_send(rows, descriptor, &sends[i], now);
+	}
+	db_register("rflow_sends", descriptor, rows);
+	if (db_execute(&queue_sends, NULL, NULL) != (uint64) count)
+		find_duplicates(sends, count);
+	db_unregister("rflow_sends");
+	tuplestore_end(rows);
+	db_wake_at_commit(WAKE_RELAYERS);
+}
+
+bool
+relay_may_use(const char *relayer, Oid owner)
+{
+	Datum		parameters[1];
+	uint64		rows;
+	uint64		row;
+
+	if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(owner)))
+		return false;
+	parameters[0] = CStringGetTextDatum(relayer);
+	rows = db_execute(&find_grants, parameters, NULL);
+	if (rows > 0 && superuser_arg(owner))
+		return true;
+	for (row = 0; row < rows; row++)
+	{
+		bool		isnull;
+		Oid			grantee = DatumGetObjectId(db_value(row, 1, &isnull));
+
+		if (!isnull && SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(grantee)) &&
+			has_privs_of_role(owner, grantee))
+			return true;
+	}
+	return false;
+}
+
+static enum relay_verdict
+judge(const char *state, bool reverted, const char *wait_for)
+{
+	bool		mined = strcmp(state, "mined") == 0 && !reverted;
+	bool		confirmed = strcmp(state, "confirmed") == 0;
+
+	if (strcmp(state, "failed") == 0 || strcmp(state, "expired") == 0 ||
+		strcmp(state, "cancelled") == 0 || strcmp(state, "replaced") == 0)
+		return RELAY_WITHOUT_EFFECT;
+	if (confirmed || strcmp(wait_for, "none") == 0)
+		return RELAY_REACHED;
+	if (strcmp(wait_for, "mined") == 0)
+		return mined ? RELAY_REACHED : RELAY_PENDING;
+	if (strcmp(wait_for, "sent") == 0 &&
+		(strcmp(state, "broadcast") == 0 || strcmp(state, "mined") == 0))
+		return RELAY_REACHED;
+	return RELAY_PENDING;
+}
+
+static TimestampTz
+time_or_zero(int column)
+{
+	bool		isnull;
+	Datum		value = db_value(0, column, &isnull);
+
+	return isnull ? 0 : DatumGetTimestampTz(value);
+}
+
+static bool
+hash_or_none(struct evm_hash *out, int column)
+{
+	bool		isnull;
+	Datum		value = db_value(0, column, &isnull);
+	struct evm_bytes bytes;
+
+	if (isnull)
+		return false;
+	bytes = db_datum_hex(value);
+	if (bytes.len != sizeof(out->b))
+		return false;
+	memcpy(out->b, bytes.data, sizeof(out->b));
+	return true;
+}
+
+bool
+relay_look(int64 id, struct relay_outcome *out)
+{
+	Datum		parameters[1];
+	Datum		value;
+	bool		isnull;
+	bool		reverted;
+
+	memset(out, 0, sizeof(*out));
+	parameters[0] = Int64GetDatum(id);
+	if (db_execute(&look_at, parameters, NULL) != 1)
+		return false;
+	out->state = db_text(0, 1);
+	out->reason = db_text(0, 2);
+	out->error = db_text(0, 3);
+	out->has_hash = hash_or_none(&out->hash, 4);
+	value = db_value(0, 5, &isnull);
+	out->has_block = !isnull && hash_or_none(&out->block_hash, 6);
+	out->block_number = isnull ? 0 : DatumGetInt64(value);
+	value = db_value(0, 7, &isnull);
+	out->gas_used = isnull ? 0 : DatumGetInt64(value);
+	value = db_value(0, 9, &isnull);
+	reverted = !isnull && DatumGetBool(value);
+	out->verdict = judge(out->state, reverted, db_text(0, 8));
+	out->signed_at = time_or_zero(10);
+	out->broadcast_at = time_or_zero(11);
+	out->mined_at = time_or_zero(12);
+	out->confirmed_at = time_or_zero(13);
+	return true;
+}
