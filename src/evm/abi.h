@@ -18,7 +18,7 @@
 #define EVM_ABI_MAX_DEPTH 32			/* nesting of arrays and tuples in a type */
 #define EVM_ABI_MAX_COMPONENTS 1024		/* components of one tuple, arguments of one item */
 #define EVM_ABI_MAX_ITEMS 8192			/* items of one ABI */
-#define EVM_ABI_MAX_TYPE_NODES 16384	/* types inside one type (structs that name structs twice) */
+#define EVM_ABI_MAX_TYPE_NODES 16384	/* types inside one type (structs naming structs) */
 #define EVM_ABI_MAX_VALUES 1000000		/* leaves of one type or decoded value (offset bombs) */
 /*
  * How much more than its data a decoded value may hold, in leaves a word and in
@@ -138,7 +138,10 @@ extern bool evm_abi_type_equal(const struct evm_abi_type *a, const struct evm_ab
 extern enum evm_status evm_abi_parse_type(struct evm_arena *arena, const struct evm_abi_type **out,
 										  const char *text, size_t len, struct evm_error *err);
 
-/* A list of types or parameters separated by commas, with or without names; empty text is no parameter. */
+/*
+ * A list of types or parameters separated by commas, with or without names.  Empty text is a
+ * list without parameters.
+ */
 extern enum evm_status evm_abi_parse_params(struct evm_arena *arena,
 											const struct evm_abi_param **out, size_t *count,
 											const char *text, size_t len, struct evm_error *err);
@@ -204,15 +207,19 @@ extern enum evm_status evm_abi_encode_call(struct evm_arena *arena, struct evm_b
 										   const struct evm_abi_item *function,
 										   const struct evm_abi_value *values, size_t count,
 										   struct evm_error *err);
-/* abi.encodePacked; elements of arrays are padded to 32 bytes.  Tuples, and bytes and strings in arrays, are EVM_ERR_TYPE. */
+/*
+ * abi.encodePacked; elements of arrays are padded to 32 bytes.  Tuples, and bytes and strings in
+ * arrays, are EVM_ERR_TYPE.
+ */
 extern enum evm_status evm_abi_encode_packed(struct evm_arena *arena, struct evm_bytes *out,
 											 const struct evm_abi_param *params,
 											 const struct evm_abi_value *values, size_t count,
 											 struct evm_error *err);
-/* The 32 bytes an indexed argument is in a topic (the hash of its in-place encoding when dynamic). */
+/* An indexed argument as a topic: its word, or the hash of its in-place encoding when dynamic. */
 extern enum evm_status evm_abi_encode_topic(struct evm_arena *arena, struct evm_hash *out,
 											const struct evm_abi_type *type,
-											const struct evm_abi_value *value, struct evm_error *err);
+											const struct evm_abi_value *value,
+											struct evm_error *err);
 
 /* ---- decoding ----------------------------------------------------------- */
 
@@ -222,10 +229,10 @@ extern enum evm_status evm_abi_encode_topic(struct evm_arena *arena, struct evm_
  * Strictness.  Refused: padding of integers, booleans and addresses that is not
  * what the type's encoder writes (Solidity's own decoder reverts on them);
  * offsets and lengths beyond the data, checked on all 256 bits; more than
- * EVM_ABI_MAX_VALUES leaves, or EVM_ABI_MAX_INFLATION of the data.  Accepted, as by every library: dirty padding
- * behind bytes, string and bytesN; aliased, backward and unaligned offsets;
- * trailing data; an unpadded tail of the last bytes or string.  Strings are not
- * checked to be UTF-8 here.
+ * EVM_ABI_MAX_VALUES leaves, or EVM_ABI_MAX_INFLATION of the data.  Accepted,
+ * as by every library: dirty padding behind bytes, string and bytesN; aliased,
+ * backward and unaligned offsets; trailing data; an unpadded tail of the last
+ * bytes or string.  Strings are not checked to be UTF-8 here.
  */
 extern enum evm_status evm_abi_decode(struct evm_arena *arena, struct evm_abi_value **values,
 									  const struct evm_abi_param *params, size_t count,

@@ -12,7 +12,7 @@
 #define EVM_ABI_FUNCTION_BYTES 24	/* an address and a selector */
 #define EVM_ABI_SELECTOR_BYTES 4
 #define EVM_ABI_LEAF_NAME_BYTES 16	/* "function", "uint256", "bytes32" */
-#define EVM_ABI_SHOWN_BYTES 65	/* a name or word of the input, in a message */
+#define EVM_ABI_SHOWN_BYTES 64	/* of a name or word of the input, in a message */
 
 /* ---- text that grows in an arena (abi_text.c) ----------------------------- */
 
@@ -51,6 +51,10 @@ extern enum evm_status evm_abi_type_array(struct evm_arena *arena, const struct 
 extern enum evm_status evm_abi_type_tuple(struct evm_arena *arena, const struct evm_abi_type **out,
 										  const struct evm_abi_param *components, size_t count,
 										  size_t position, struct evm_error *err);
+/* "function", "event", … */
+extern const char *evm_abi_kind_word(enum evm_abi_item_kind kind);
+/* Functions, events and errors. */
+extern bool evm_abi_is_named(enum evm_abi_item_kind kind);
 /* Fills signature and hash of an item that has all the rest, and checks what its kind allows. */
 extern enum evm_status evm_abi_item_finish(struct evm_arena *arena, struct evm_abi_item *item,
 										   size_t position, struct evm_error *err);
@@ -131,8 +135,8 @@ extern enum evm_status evm_abi_scope_find(struct evm_abi_parser *parser,
 
 /* ---- messages (abi_show.c) ------------------------------------------------- */
 
-/* Bytes of the input made harmless for a message: printable ASCII, the rest '?', cut. */
-extern const char *evm_abi_shown(char out[EVM_ABI_SHOWN_BYTES], const char *text, size_t len);
+/* The precision of "%.*s" for a piece of the input. */
+extern int	evm_abi_shown(size_t len);
 
 /* Where in the arguments a value is: parameter, then components and indices inside it. */
 struct evm_abi_step
