@@ -228,7 +228,7 @@ extern enum evm_status evm_abi_encode_topic(struct evm_arena *arena, struct evm_
  *
  * Strictness.  Refused: padding of integers, booleans and addresses that is not
  * what the type's encoder writes (Solidity's own decoder reverts on them);
- * offsets and lengths beyond the data, checked on all 256 bits; more than
+ * heads, offsets and lengths beyond the data, checked on all 256 bits; more than
  * EVM_ABI_MAX_VALUES leaves, or EVM_ABI_MAX_INFLATION of the data.  Accepted,
  * as by every library: dirty padding behind bytes, string and bytesN; aliased,
  * backward and unaligned offsets; trailing data; an unpadded tail of the last

@@ -452,21 +452,20 @@ struct declaration
 {
 	const char *keyword;
 	enum evm_abi_item_kind kind;
-	bool		named;			/* a name follows, else the parameters */
 	enum evm_status (*take) (struct evm_abi_parser *parser, struct evm_abi_item *item);
 };
 
-/* A bare "transfer(address)" is a function, also when its name is a keyword: "error(uint256)". */
+/* A bare "transfer(address)" is a function, and so is "error(uint256)". */
 static const struct declaration *
 find_declaration(struct evm_abi_parser *parser)
 {
 	static const struct declaration declarations[] = {
-		{"function", EVM_ABI_ITEM_FUNCTION, true, take_function},
-		{"event", EVM_ABI_ITEM_EVENT, true, take_event},
-		{"error", EVM_ABI_ITEM_ERROR, true, take_error},
-		{"constructor", EVM_ABI_ITEM_CONSTRUCTOR, false, take_constructor},
-		{"fallback", EVM_ABI_ITEM_FALLBACK, false, take_fallback},
-		{"receive", EVM_ABI_ITEM_RECEIVE, false, take_receive},
+		{"function", EVM_ABI_ITEM_FUNCTION, take_function},
+		{"event", EVM_ABI_ITEM_EVENT, take_event},
+		{"error", EVM_ABI_ITEM_ERROR, take_error},
+		{"constructor", EVM_ABI_ITEM_CONSTRUCTOR, take_constructor},
+		{"fallback", EVM_ABI_ITEM_FALLBACK, take_fallback},
+		{"receive", EVM_ABI_ITEM_RECEIVE, take_receive},
 	};
 	struct evm_abi_parser ahead = *parser;
 	struct evm_abi_slice word = evm_abi_peek_word(&ahead);
@@ -476,7 +475,8 @@ find_declaration(struct evm_abi_parser *parser)
 		if (!evm_abi_slice_is(word, declarations[i].keyword))
 			continue;
 		evm_abi_take_word(&ahead, word);
-		if (declarations[i].named && evm_abi_peek_word(&ahead).len == 0)
+		/* Solidity reserves the other keywords. */
+		if (declarations[i].kind == EVM_ABI_ITEM_ERROR && evm_abi_peek_word(&ahead).len == 0)
 			break;
 		*parser = ahead;
 		return &declarations[i];
