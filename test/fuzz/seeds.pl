@@ -30,6 +30,25 @@ my %seeds = (
 	name => {
 		namehash => sub { $_[0]{name} },
 	},
+	tx => {
+		tx_sign => sub { bytes_of($_[0]{raw}) },
+	},
+	typed_data => {
+		typed_data => sub { encode_json($_[0]{data}) },
+	},
+	keystore => {
+		keystore => sub {
+			my ($row) = @_;
+			utf8::encode(my $password = $row->{password});
+			utf8::encode(my $file = $row->{keystore});
+			return chr(length $password) . $password . $file;
+		},
+	},
+	hd => {
+		hd => sub { $_[0]{mnemonic} },
+		hd_invalid => sub { $_[0]{mnemonic} },
+		key_address => sub { $_[0]{key} },
+	},
 );
 
 my ($target, $from, $to) = @ARGV;
