@@ -91,6 +91,12 @@ extern uint64_t rpc_client_generation(const struct rpc_client *client);
 /* Why the last run failed, without secrets; "" when it did not. */
 extern const char *rpc_client_error(const struct rpc_client *client);
 
+/*
+ * Milliseconds until an endpoint may be asked again: after a failure it rests, and while all of
+ * them do, rpc_batch_run fails at once with the last reason.  0 when one is ready.
+ */
+extern double rpc_client_rests_ms(const struct rpc_client *client);
+
 struct rpc_statistics
 {
 	uint64_t	requests;		/* HTTP requests sent */

@@ -1,0 +1,430 @@
+/*
+ * client.c
+ *	  Batches of JSON-RPC calls to one network's endpoints.
+ *
+ * Ties together: the text of requests (request.c), the transfer (http.c), the
+ * reading of answers (answer.c), and which endpoint is asked (endpoint.c).  A
+ * batch goes out in one request, or in several where a node has refused larger
+ * ones; a failure of the transport ends it, and the next batch asks another
+ * endpoint.
+ */
+#include "postgres.h"
+
+#include "rpc/client.h"
+
+#include "access/xact.h"
+#include "db/wait.h"
+#include "miscadmin.h"
+#include "rpc/answer.h"
+#include "rpc/endpoint.h"
+#include "rpc/http.h"
+#include "rpc/request.h"
+#include "utils/memutils.h"
+
+/* Parsed answers may take this much: a few times the text, as objects of short strings do. */
+#define ANSWER_ARENA_BYTES ((size_t) 4 * RPC_MAX_RESPONSE_BYTES)
+#define URL_ARENA_BYTES ((size_t) 1024 * 1024)
+
+/* An endpoint, a status, and what the node said. */
+#define CLIENT_ERROR_BYTES 512
+
+/* A node that limits the rate of requests without saying for how long is left alone for a second. */
+#define RATE_LIMIT_REST_MS 1000.0
+
+/* Weight of the newest sample in the moving average of latencies. */
+#define LATENCY_WEIGHT 0.1
+
+#define HTTP_PAYLOAD_TOO_LARGE 413
+#define HTTP_TOO_MANY_REQUESTS 429
+#define HTTP_UNAVAILABLE 503
+#define MS_PER_SECOND 1000.0
+
+#define WAIT_EVENT_IDLE "RflowIdle"
+
+struct rpc_client
+{
+	MemoryContext context;		/* holds this struct and the URLs */
+	MemoryContextCallback release;
+	char	   *network;
+	int			timeout_ms;
+	struct rpc_endpoints endpoints;
+	struct http *http;
+	uint64		next_id;
+	char		error[CLIENT_ERROR_BYTES];
+	struct rpc_statistics statistics;
+};
+
+struct rpc_batch
+{
+	struct rpc_client *client;
+	MemoryContext context;		/* holds this struct, the request and the answers */
+	struct evm_arena *arena;
+	struct rpc_request request;
+	struct rpc_answer *answers; /* NULL until the batch has run */
+};
+
+/* What became of one request. */
+enum outcome
+{
+	ANSWERED,
+	SPLIT,						/* the node wants fewer calls in a request */
+	FAILED						/* client->error says why */
+};
+
+/* ---- arenas in memory contexts ------------------------------------------- */
+
+static void *
+context_allocate(void *context, size_t size)
+{
+	return MemoryContextAllocExtended(context, size, MCXT_ALLOC_NO_OOM | MCXT_ALLOC_HUGE);
+}
+
+static void
+context_release(void *context, void *pointer)
+{
+	pfree(pointer);
+}
+
+static struct evm_arena *
+create_arena(MemoryContext context, size_t limit_bytes)
+{
+	struct evm_allocator allocator = {context_allocate, context_release, context};
+	struct evm_arena *arena = evm_arena_create(&allocator, limit_bytes);
+
+	if (arena == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	return arena;
+}
+
+/* ---- the client ---------------------------------------------------------- */
+
+static void
+release_client(void *argument)
+{
+	struct rpc_client *client = argument;
+
+	http_destroy(client->http);
+	client->http = NULL;
+}
+
+static void
+read_urls(struct rpc_client *client, const struct rpc_options *options)
+{
+	struct evm_arena *arena = create_arena(client->context, URL_ARENA_BYTES);
+	struct rpc_endpoints *endpoints = &client->endpoints;
+	struct evm_error error;
+
+	if (options->url_count < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("network \"%s\" has no RPC URL", client->network)));
+	endpoints->list = palloc0(sizeof(*endpoints->list) * options->url_count);
+	endpoints->count = options->url_count;
+	endpoints->random = (uint64) MyProcPid ^ (uint64) (db_now_ms() * 1000);
+	for (int i = 0; i < options->url_count; i++)
+	{
+		struct rpc_endpoint *endpoint = &endpoints->list[i];
+
+		endpoint->batch_limit = SIZE_MAX;
+		if (rpc_url_parse(arena, &endpoint->url, options->urls[i], getenv, &error) != EVM_OK)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("RPC URL %d of network \"%s\": %s", i + 1, client->network,
+							error.message)));
+	}
+}
+
+struct rpc_client *
+rpc_client_create(const struct rpc_options *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rflow RPC client",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	struct rpc_client *client = palloc0(sizeof(*client));
+
+	client->context = context;
+	client->network = pstrdup(options->network);
+	client->timeout_ms = options->timeout_ms;
+	client->next_id = 1;
+	read_urls(client, options);
+	client->http = http_create();
+	client->release.func = release_client;
+	client->release.arg = client;
+	MemoryContextRegisterResetCallback(context, &client->release);
+	MemoryContextSwitchTo(caller);
+	return client;
+}
+
+void
+rpc_client_destroy(struct rpc_client *client)
+{
+	if (client != NULL)
+		MemoryContextDelete(client->context);
+}
+
+const char *
+rpc_client_endpoint(const struct rpc_client *client)
+{
+	return client->endpoints.list[client->endpoints.current].url.shown;
+}
+
+uint64_t
+rpc_client_generation(const struct rpc_client *client)
+{
+	return client->endpoints.generation;
+}
+
+const char *
+rpc_client_error(const struct rpc_client *client)
+{
+	return client->error;
+}
+
+double
+rpc_client_rests_ms(const struct rpc_client *client)
+{
+	double		now = db_now_ms();
+	double		ready = rpc_endpoints_ready_at(&client->endpoints, now);
+
+	return ready > 0 ? ready - now : 0;
+}
+
+void
+rpc_client_statistics(const struct rpc_client *client, struct rpc_statistics *out)
+{
+	*out = client->statistics;
+}
+
+bool
+rpc_wait(struct rpc_client *client, double timeout_ms)
+{
+	if (client == NULL)
+		return db_wait(NULL, 0, timeout_ms, WAIT_EVENT_IDLE);
+	return http_idle(client->http, timeout_ms, WAIT_EVENT_IDLE);
+}
+
+/* ---- one request --------------------------------------------------------- */
+
+static void
+count_request(struct rpc_client *client, int calls, const struct http_response *response,
+			  enum outcome outcome)
+{
+	struct rpc_statistics *statistics = &client->statistics;
+	bool		is_first = statistics->requests == statistics->failures;
+
+	statistics->requests++;
+	statistics->calls += calls;
+	if (outcome == FAILED)
+	{
+		statistics->failures++;
+		return;
+	}
+	statistics->last_latency_ms = response->elapsed_ms;
+	statistics->latency_ms +=
+		(is_first ? 1 : LATENCY_WEIGHT) * (response->elapsed_ms - statistics->latency_ms);
+}
+
+/*
+ * The endpoint rests and the next batch asks another one.  The reason is foreign text already
+ * scrubbed, or ours.
+ */
+static enum outcome
+endpoint_fails(struct rpc_client *client, struct rpc_endpoint *endpoint, double at_least_ms,
+			   const char *reason)
+{
+	rpc_endpoint_failed(&client->endpoints, endpoint, db_now_ms(), at_least_ms);
+	snprintf(client->error, sizeof(client->error), "%s: %s", endpoint->url.shown, reason);
+	return FAILED;
+}
+
+/* "HTTP status 502: what the node said", without the status where it says nothing. */
+static void
+describe_refusal(char *out, size_t size, long status, const struct rpc_reading *reading)
+{
+	bool		is_success = status / 100 == 2;
+
+	if (is_success)
+		strlcpy(out, reading->message, size);
+	else if (reading->body == RPC_BODY_REFUSED)
+		snprintf(out, size, "HTTP status %ld: %s", status, reading->message);
+	else
+		snprintf(out, size, "HTTP status %ld", status);
+}
+
+/* Takes the answers of the calls first .. end - 1 out of a whole response. */
+static enum outcome
+take_response(struct rpc_batch *batch, struct rpc_endpoint *endpoint, int first, int end,
+			  const struct http_response *response)
+{
+	struct rpc_client *client = batch->client;
+	struct rpc_reading reading;
+	double		rest_ms = response->retry_after_s * MS_PER_SECOND;
+	char		reason[RPC_MESSAGE_BYTES + HTTP_FAILURE_BYTES];
+
+	rpc_answers_read(batch->arena, &reading, batch->answers + first, batch->request.ids + first,
+					 end - first, response->body, response->body_len, &endpoint->url);
+	if (response->status == HTTP_TOO_MANY_REQUESTS || response->status == HTTP_UNAVAILABLE ||
+		reading.rate_limited)
+	{
+		reading.rate_limited = true;
+		rest_ms = Max(rest_ms, RATE_LIMIT_REST_MS);
+	}
+	else if (reading.body == RPC_BODY_ANSWERS)
+	{
+		rpc_endpoint_worked(endpoint);
+		return ANSWERED;
+	}
+	else if (end - first > 1 &&
+			 (reading.batch_refused || response->status == HTTP_PAYLOAD_TOO_LARGE))
+		return SPLIT;
+	describe_refusal(reason, sizeof(reason), response->status, &reading);
+	endpoint_fails(client, endpoint, rest_ms, reason);
+	return reading.body == RPC_BODY_ANSWERS ? ANSWERED : FAILED;
+}
+
+/* Sends the calls first .. end - 1 and takes their answers. */
+static enum outcome
+run_request(struct rpc_batch *batch, struct rpc_endpoint *endpoint, int first, int end)
+{
+	struct rpc_client *client = batch->client;
+	struct http_request request = {
+		.url = endpoint->url.url,
+		.timeout_ms = client->timeout_ms,
+		.max_response_bytes = RPC_MAX_RESPONSE_BYTES
+	};
+	struct http_response response;
+	enum outcome outcome;
+
+	request.body = rpc_request_body(&batch->request, first, end, &request.body_len);
+	http_post(client->http, &request, &response);
+	if (response.failure[0] != '\0')
+		outcome = endpoint_fails(client, endpoint, 0, response.failure);
+	else
+		outcome = take_response(batch, endpoint, first, end, &response);
+	count_request(client, end - first, &response, outcome);
+	return outcome;
+}
+
+/* ---- batches ------------------------------------------------------------- */
+
+struct rpc_batch *
+rpc_batch_create(struct rpc_client *client)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rflow RPC batch",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	struct rpc_batch *batch = palloc0(sizeof(*batch));
+
+	batch->client = client;
+	batch->context = context;
+	batch->arena = create_arena(context, ANSWER_ARENA_BYTES);
+	rpc_request_init(&batch->request);
+	MemoryContextSwitchTo(caller);
+	return batch;
+}
+
+void
+rpc_batch_destroy(struct rpc_batch *batch)
+{
+	if (batch != NULL)
+		MemoryContextDelete(batch->context);
+}
+
+int
+rpc_batch_add(struct rpc_batch *batch, const char *method, const char *params)
+{
+	rpc_request_add(&batch->request, batch->client->next_id++, method, params);
+	return batch->request.count - 1;
+}
+
+size_t
+rpc_batch_bytes(const struct rpc_batch *batch)
+{
+	return rpc_request_bytes(&batch->request, 0, batch->request.count);
+}
+
+int
+rpc_batch_count(const struct rpc_batch *batch)
+{
+	return batch->request.count;
+}
+
+struct evm_arena *
+rpc_batch_arena(struct rpc_batch *batch)
+{
+	return batch->arena;
+}
+
+const struct rpc_answer *
+rpc_batch_answer(const struct rpc_batch *batch, int index)
+{
+	Assert(batch->answers != NULL && index >= 0 && index < batch->request.count);
+	return &batch->answers[index];
+}
+
+/* How far the next request goes: what the endpoint takes, and at least one call. */
+static int
+request_end(const struct rpc_batch *batch, const struct rpc_endpoint *endpoint, int first)
+{
+	int			end = first + 1;
+
+	while (end < batch->request.count && end - first < endpoint->batch_limit &&
+		   rpc_request_bytes(&batch->request, first, end + 1) < RPC_MAX_REQUEST_BYTES)
+		end++;
+	return end;
+}
+
+/* Fails the calls from first on, for the reason in client->error. */
+static void
+fail_calls(struct rpc_batch *batch, int first)
+{
+	rpc_answers_fail(batch->arena, batch->answers + first, batch->request.count - first,
+					 batch->client->error);
+}
+
+/* Returns how many calls have been through a request that was answered. */
+static int
+run_requests(struct rpc_batch *batch, struct rpc_endpoint *endpoint)
+{
+	int			first = 0;
+
+	while (first < batch->request.count)
+	{
+		int			end = request_end(batch, endpoint, first);
+		enum outcome outcome = run_request(batch, endpoint, first, end);
+
+		if (outcome == FAILED)
+			break;
+		if (outcome == SPLIT)
+			endpoint->batch_limit = (end - first) / 2;
+		else
+			first = end;
+	}
+	return first;
+}
+
+bool
+rpc_batch_run(struct rpc_batch *batch)
+{
+	struct rpc_client *client = batch->client;
+	struct rpc_endpoint *endpoint;
+	int			answered;
+
+	if (IsTransactionState())
+		elog(ERROR, "RPC to network \"%s\" inside a transaction", client->network);
+	if (batch->answers == NULL && batch->request.count > 0)
+		batch->answers = MemoryContextAllocZero(batch->context,
+												sizeof(*batch->answers) * batch->request.count);
+	endpoint = rpc_endpoints_choose(&client->endpoints, db_now_ms());
+	if (endpoint == NULL)
+	{
+		/* The reason is the last failure's, which is still in client->error. */
+		fail_calls(batch, 0);
+		return false;
+	}
+	client->error[0] = '\0';
+	answered = run_requests(batch, endpoint);
+	if (answered < batch->request.count)
+		fail_calls(batch, answered);
+	return answered > 0 || batch->request.count == 0;
+}
