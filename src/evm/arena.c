@@ -48,7 +48,7 @@ struct evm_arena
 {
 	struct evm_allocator allocator;
 	size_t		limit;
-	size_t		used;			/* bytes given out, rounded up to the alignment */
+	size_t		used;			/* bytes given out, each piece rounded up to the alignment */
 	size_t		next_chunk_size;
 	struct arena_chunk *chunk;	/* the newest; older ones are full */
 };
@@ -160,20 +160,20 @@ evm_arena_alloc(struct evm_arena *arena, size_t size)
 	/* Every piece has an address of its own, an empty one too. */
 	if (size == 0)
 		size = 1;
-	if (size > arena->limit - arena->used)
+	if (size > SIZE_MAX - ARENA_ALIGNMENT - ARENA_GAP_BYTES)
 		return NULL;
-	rounded = (size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT + ARENA_GAP_BYTES;
-	if (rounded < size)
+	rounded = (size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
+	if (rounded > arena->limit - arena->used)
 		return NULL;
-	if (chunk == NULL || rounded > chunk->size - chunk->used)
+	if (chunk == NULL || rounded + ARENA_GAP_BYTES > chunk->size - chunk->used)
 	{
-		if (!add_chunk(arena, rounded))
+		if (!add_chunk(arena, rounded + ARENA_GAP_BYTES))
 			return NULL;
 		chunk = arena->chunk;
 	}
 	piece = (char *) chunk->data + chunk->used;
-	chunk->used += rounded;
-	arena->used += size;
+	chunk->used += rounded + ARENA_GAP_BYTES;
+	arena->used += rounded;
 	ASAN_UNPOISON_MEMORY_REGION(piece, size);
 	return piece;
 }

@@ -26,11 +26,13 @@ struct evm_arena;
 /* malloc and free; for tests and tools. */
 extern const struct evm_allocator evm_malloc_allocator;
 
-/* A new arena, or NULL when the allocator has nothing to give. */
-extern struct evm_arena *evm_arena_create(const struct evm_allocator *allocator, size_t limit_bytes);
+/* A new arena, or NULL when the allocator has nothing to give.  The allocator is copied. */
+extern struct evm_arena *evm_arena_create(const struct evm_allocator *allocator,
+										  size_t limit_bytes);
 
-/* Frees everything the arena gave out; the arena can be used again. */
+/* Frees everything the arena gave out but one chunk, which the next use begins with. */
 extern void evm_arena_reset(struct evm_arena *arena);
+/* NULL is allowed. */
 extern void evm_arena_destroy(struct evm_arena *arena);
 
 /*
@@ -42,7 +44,7 @@ extern void *evm_arena_alloc(struct evm_arena *arena, size_t size);
 extern void *evm_arena_zalloc(struct evm_arena *arena, size_t count, size_t size);
 extern char *evm_arena_strndup(struct evm_arena *arena, const char *text, size_t len);
 
-/* Bytes given out since the last reset. */
+/* Bytes given out since the last reset, each piece rounded up to its alignment. */
 extern size_t evm_arena_used(const struct evm_arena *arena);
 
 #endif							/* EVM_ARENA_H */

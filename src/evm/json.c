@@ -11,10 +11,15 @@
  * string becomes 0xff.  No string that came from text can begin with that byte:
  * jansson accepts valid UTF-8 only.  The same scan bounds the depth, which
  * jansson would let grow to 2048.
+ *
+ * jansson 2.14 follows null pointers after some allocations that fail.  So none
+ * fails: when the arena is full, the allocator jumps out of the parse.  All of
+ * the parser's state is on the stack and in the arena, so nothing is lost.
  */
 #include "evm/json.h"
 
 #include <jansson.h>
+#include <setjmp.h>
 #include <string.h>
 
 #include "evm/word.h"
@@ -64,13 +69,18 @@ struct rewrite
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* jansson's allocator takes no context.  Set only while evm_json_parse runs. */
+/* jansson's allocator takes no context.  Both are set only while evm_json_parse runs. */
 static struct evm_arena *parsing_arena;
+static jmp_buf arena_is_full;
 
 static void *
 arena_malloc(size_t size)
 {
-	return evm_arena_alloc(parsing_arena, size);
+	void	   *piece = evm_arena_alloc(parsing_arena, size);
+
+	if (piece == NULL)
+		longjmp(arena_is_full, 1);
+	return piece;
 }
 
 static void
@@ -293,8 +303,6 @@ status_of(const json_error_t *error)
 {
 	switch (json_error_code(error))
 	{
-		case json_error_out_of_memory:
-			return EVM_ERR_MEMORY;
 		case json_error_stack_overflow:
 			return EVM_ERR_LIMIT;
 		case json_error_numeric_overflow:
@@ -308,21 +316,40 @@ status_of(const json_error_t *error)
 	}
 }
 
-/* Puts jansson on the arena for one call, and back. */
-static json_t *
-load_into(struct evm_arena *arena, const char *text, size_t len, json_error_t *error)
+/* Holds no variable that could be lost in the jump. */
+static bool
+load_or_jump(json_t **root, const struct rewrite *source, json_error_t *error)
+{
+	if (setjmp(arena_is_full) != 0)
+		return false;
+	*root = json_loadb(source->text, source->len,
+					   JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, error);
+	return true;
+}
+
+/* Puts jansson on the arena for one call, and back.  False when the arena is full. */
+static bool
+load_into(struct evm_arena *arena, json_t **root, const struct rewrite *source,
+		  json_error_t *error)
 {
 	json_malloc_t previous_malloc;
 	json_free_t previous_free;
-	json_t	   *root;
+	bool		fits;
 
 	json_get_alloc_funcs(&previous_malloc, &previous_free);
 	json_set_alloc_funcs(arena_malloc, arena_free);
 	parsing_arena = arena;
-	root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, error);
+	fits = load_or_jump(root, source, error);
 	parsing_arena = NULL;
 	json_set_alloc_funcs(previous_malloc, previous_free);
-	return root;
+	return fits;
+}
+
+static enum evm_status
+fail_for_memory(struct evm_error *err, size_t len)
+{
+	return evm_fail(err, EVM_ERR_MEMORY, 0, "JSON of %zu bytes needs more memory than allowed",
+					len);
 }
 
 enum evm_status
@@ -342,9 +369,9 @@ evm_json_parse(struct evm_arena *arena, const struct evm_json **out, const char 
 		return status;
 	if (long_integers > 0 &&
 		quote_long_integers(arena, &rewrite, text, len, long_integers) != EVM_OK)
-		return evm_fail(err, EVM_ERR_MEMORY, 0, "JSON of %zu bytes needs more memory than allowed",
-						len);
-	root = load_into(arena, rewrite.text, rewrite.len, &error);
+		return fail_for_memory(err, len);
+	if (!load_into(arena, &root, &rewrite, &error))
+		return fail_for_memory(err, len);
 	if (root == NULL)
 		return evm_fail(err, status_of(&error),
 						original_position(&rewrite, (size_t) error.position),

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Small, so that inputs reach the limit and what happens there. */
-#define FUZZ_ARENA_BYTES ((size_t) 8 * 1024 * 1024)
+#define FUZZ_ARENA_BYTES ((size_t) 512 * 1024)
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,10 +7,18 @@ use JSON::PP;
 
 # Per target: files of vectors, and what of a row is an input (undef: nothing).  The row is
 # given as the line it came from, too.  Each file gives at most $ROWS_PER_FILE inputs, spread
-# over the file.
+# over the file.  Beside files, "literal" is a list of inputs.
 my $ROWS_PER_FILE = 60;
 
 sub bytes_of { my ($hex) = @_; return pack('H*', substr($hex, 2)); }
+
+# A length, a parameter list of that length, and encoded arguments.
+sub types_and_data
+{
+	my ($row) = @_;
+	my $types = join(',', @{ $row->{types} });
+	return length($types) > 255 ? undef : chr(length $types) . $types . bytes_of($row->{enc});
+}
 
 my %seeds = (
 	hex => {
@@ -22,13 +30,29 @@ my %seeds = (
 		tx_sign => sub { $_[0]{tx}{type} ? undef : bytes_of($_[0]{raw}) },
 	},
 	json => {
-		map { $_ => sub { $_[1] } } qw(abi_roundtrip calldata errors human_abi keccak typed_data units)
+		literal => [
+			'[1234567890123456789012,-1234567890123456789012]',
+			'{"a":9223372036854775808,"b":["\\u0000",-9223372036854775808]}',
+			'1.5e3', 'true', 'false', 'null', '""', '{"a":1,"a":2}',
+		],
+		map { $_ => sub { $_[1] } } qw(abi_roundtrip calldata errors human_abi keccak typed_data units),
 	},
 	number => {
 		units => sub { chr($_[0]{decimals}) . $_[0]{text} },
 	},
 	name => {
 		namehash => sub { $_[0]{name} },
+	},
+	abi_type => {
+		human_abi => sub { $_[0]{text} },
+		abi_roundtrip => sub { join(', ', @{ $_[0]{types} }) },
+	},
+	abi_decode => {
+		map { $_ => \&types_and_data } qw(abi_roundtrip abi_hostile abi_bomb)
+	},
+	abi_json => {
+		abi_signature => sub { '[' . encode_json($_[0]{abi}) . ']' },
+		errors => sub { $_[0]{abi} ? encode_json($_[0]{abi}) : undef },
 	},
 	tx => {
 		tx_sign => sub { bytes_of($_[0]{raw}) },
@@ -54,8 +78,23 @@ my %seeds = (
 my ($target, $from, $to) = @ARGV;
 my $files = $seeds{$target} or die "seeds.pl has no line for the target $target\n";
 
+sub write_seed
+{
+	my ($name, $seed) = @_;
+	utf8::encode($seed) if utf8::is_utf8($seed);
+	open(my $out, '>:raw', "$to/$name") or die "$to/$name: $!\n";
+	print $out $seed;
+	close($out) or die "$to/$name: $!\n";
+}
+
 for my $file (sort keys %$files)
 {
+	if ($file eq 'literal')
+	{
+		my $literals = $files->{$file};
+		write_seed("literal.$_", $literals->[$_]) for 0 .. $#$literals;
+		next;
+	}
 	open(my $in, '-|', 'gzip', '-dc', "$from/$file.jsonl.gz") or die "gzip: $!\n";
 	my @lines = <$in>;
 	close($in) or die "cannot read $from/$file.jsonl.gz\n";
@@ -64,10 +103,6 @@ for my $file (sort keys %$files)
 	{
 		chomp(my $line = $lines[$i]);
 		my $seed = $files->{$file}->(decode_json($line), $line);
-		next unless defined $seed;
-		utf8::encode($seed) if utf8::is_utf8($seed);
-		open(my $out, '>:raw', "$to/$file.$i") or die "$to/$file.$i: $!\n";
-		print $out $seed;
-		close($out) or die "$to/$file.$i: $!\n";
+		write_seed("$file.$i", $seed) if defined $seed;
 	}
 }
