@@ -287,6 +287,7 @@ mark_integers(struct marking *marking, json_t *node)
 static size_t
 original_position(const struct rewrite *rewrite, size_t position)
 {
+	size_t		original_len = rewrite->len - QUOTING_BYTES * rewrite->integer_count;
 	size_t		added = 0;
 
 	for (size_t i = 0; i < rewrite->integer_count; i++)
@@ -295,7 +296,8 @@ original_position(const struct rewrite *rewrite, size_t position)
 			break;
 		added += QUOTING_BYTES;
 	}
-	return position - added;
+	/* jansson can point into a quoted integer: it miscounts behind a NUL. */
+	return position - added < original_len ? position - added : original_len;
 }
 
 static enum evm_status
