@@ -15,6 +15,7 @@ set -euo pipefail
 
 ALL_PARTS="unit vectors fuzz lint regress isolation tap"
 PART_TIMEOUT=20m
+FUZZ_SECONDS=3					# for each fuzzer
 EXTRA_VECTORS=$RFLOW_CHECKOUT/../shared/data/vectors-extra
 SHOWN_ON_FAILURE=150			# last lines of a failed part's log
 SHOWN_OF_TAP_LOG=40				# last lines of the log of a failed TAP test
@@ -35,7 +36,7 @@ part_vectors()
 
 part_fuzz()
 {
-	run make -s -C test/fuzz check
+	run make -s -C test/fuzz run SECONDS=$FUZZ_SECONDS
 }
 
 part_lint()
@@ -91,7 +92,7 @@ part_has_tests()
 	case $1 in
 		unit) compgen -G "$AREA/src/test/unit/test_*.c" ;;
 		vectors) compgen -G "$AREA/src/test/data/*.jsonl.gz" ;;
-		fuzz) compgen -G "$AREA/src/test/fuzz/*.c" ;;
+		fuzz) compgen -G "$AREA/src/test/fuzz/fuzz_*.c" ;;
 		lint) true ;;
 		regress) compgen -G "$AREA/src/test/sql/*.sql" ;;
 		isolation) compgen -G "$AREA/src/test/specs/*.spec" ;;
@@ -107,6 +108,8 @@ part_counts()
 		/^test .*\.\.\. ok/ || /^ok [0-9]+ +- / { passed++ }
 		/^test .*\.\.\. (FAILED|failed)/ || /^not ok [0-9]+ +- / { failed++ }
 		/^[0-9]+ passed, [0-9]+ failed/ { passed += $1; failed += $3 }
+		/^fuzz .* nothing found/ { passed++ }
+		/^fuzz .* failed/ { failed++ }
 		/^unit: / { for (i = 1; i < NF; i++)
 			{
 				if ($(i + 1) ~ /^checks/) checks = $i

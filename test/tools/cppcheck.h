@@ -4,6 +4,7 @@
  *
  * Errors leave the function; the blocks of PG_TRY are blocks.
  */
+/* clang-format off */
 #define PG_MODULE_MAGIC extern int module_magic
 #define PG_FUNCTION_INFO_V1(name) extern int name##_info
 #define ereport(level, ...) \

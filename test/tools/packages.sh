@@ -21,7 +21,7 @@ packages=(
 	perl libipc-run-perl
 )
 if [ "${1:-}" = test ]; then
-	packages+=(binutils clang clang-format-14 cppcheck gzip)
+	packages+=(binutils clang libclang-rt-14-dev clang-format-14 cppcheck gzip)
 fi
 
 missing=()
@@ -41,5 +41,10 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
-apt-get -qq update
-apt-get -qq -y --no-install-recommends install "${missing[@]}" >/dev/null
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { apt-get update && apt-get -y --no-install-recommends install "${missing[@]}"; } >"$log" 2>&1
+then
+	cat "$log" >&2
+	exit 1
+fi
