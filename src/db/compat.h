@@ -22,6 +22,11 @@ typedef int ProcNumber;
 #endif
 
 #if PG_VERSION_NUM < 160000
+/* Input functions could only raise. */
+#define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
+#endif
+
+#if PG_VERSION_NUM < 160000
 #include "catalog/pg_database.h"
 #include "utils/acl.h"
 
