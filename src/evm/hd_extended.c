@@ -33,8 +33,8 @@ read_u32(const uint8_t *data)
 	return (uint32_t) data[0] << 24 | (uint32_t) data[1] << 16 | (uint32_t) data[2] << 8 | data[3];
 }
 
-/* out = out * 58 + digit; false on overflow. */
-static bool
+/* out = out * 58 + digit; 111 digits cannot overflow 82 bytes. */
+static void
 multiply_add(uint8_t out[EXTENDED_KEY_BYTES], unsigned digit)
 {
 	unsigned	carry = digit;
@@ -45,19 +45,21 @@ multiply_add(uint8_t out[EXTENDED_KEY_BYTES], unsigned digit)
 		out[i] = (uint8_t) carry;
 		carry >>= 8;
 	}
-	return carry == 0;
 }
 
 static bool
 decode_base58(uint8_t out[EXTENDED_KEY_BYTES], const char *text, size_t len)
 {
+	if (len != EXTENDED_KEY_CHARACTERS)
+		return false;
 	memset(out, 0, EXTENDED_KEY_BYTES);
 	for (size_t i = 0; i < len; i++)
 	{
 		const char *digit = text[i] == '\0' ? NULL : strchr(alphabet, text[i]);
 
-		if (digit == NULL || !multiply_add(out, (unsigned) (digit - alphabet)))
+		if (digit == NULL)
 			return false;
+		multiply_add(out, (unsigned) (digit - alphabet));
 	}
 	return true;
 }
@@ -87,7 +89,7 @@ static enum evm_status
 read_extended(uint8_t data[EXTENDED_KEY_BYTES], const char *text, size_t len, uint32_t version,
 			  struct evm_error *err)
 {
-	if (len != EXTENDED_KEY_CHARACTERS || !decode_base58(data, text, len))
+	if (!decode_base58(data, text, len))
 		return evm_fail(err, EVM_ERR_SYNTAX, 0, "extended key is not %d characters of base58",
 						EXTENDED_KEY_CHARACTERS);
 	return check_payload(data, version, err);

@@ -292,11 +292,44 @@ check_create(struct evm_arena *arena, const struct evm_json *row, struct vector_
 	return vector_same_bytes(note, "address", got.b, 20, want.b, 20);
 }
 
+/* Exchanges with a real node: those that carry a raw transaction and its hash. */
+static enum vector_result
+check_rpc_io(struct evm_arena *arena, const struct evm_json *row, struct vector_note *note)
+{
+	const struct evm_json *request = evm_json_array_get(evm_json_object_get(row, "request"), 0);
+	const struct evm_json *response = evm_json_array_get(evm_json_object_get(row, "response"), 0);
+	const struct evm_json *param = evm_json_array_get(evm_json_object_get(request, "params"), 0);
+	const struct evm_json *result = evm_json_object_get(response, "result");
+	const char *method = vector_text(request, "method");
+	struct evm_bytes raw;
+	struct evm_bytes want;
+	struct evm_hash hash;
+	struct evm_tx tx;
+	struct evm_address sender;
+	struct evm_error err;
+	bool		sends;
+
+	if (method == NULL)
+		return vector_fail(note, "the row cannot be read");
+	sends = strcmp(method, "eth_sendRawTransaction") == 0;
+	if (!sends && strcmp(method, "debug_getRawTransaction") != 0)
+		return vector_skip(note, "the exchange carries no raw transaction");
+	if (!vector_node_bytes(arena, sends ? param : result, &raw) ||
+		!vector_node_bytes(arena, sends ? result : param, &want))
+		return vector_fail(note, "the row cannot be read");
+	if (evm_tx_decode(arena, &tx, raw.data, raw.len, &err) != EVM_OK ||
+		evm_tx_sender(arena, &sender, &tx, &err) != EVM_OK)
+		return vector_fail(note, "refused: %s", err.message);
+	evm_keccak256(&hash, raw.data, raw.len);
+	return vector_same_bytes(note, "hash", hash.b, 32, want.data, want.len);
+}
+
 static const struct vector_family tx_families[] = {
 	{"tx_sign", check_tx_sign},
 	{"tx_decode", check_tx_decode},
 	{"auth7702", check_authorization},
 	{"create", check_create},
+	{"rpc_io", check_rpc_io},
 	{NULL, NULL}
 };
 
