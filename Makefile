@@ -64,7 +64,6 @@ PROVE_TESTS ?= $(sort $(wildcard test/t/*.pl))
 ifneq ($(PROVE_TESTS),)
 TAP_TESTS = 1
 endif
-PROVE_FLAGS += -Itest/perl
 
 # RFLOW_WERROR= on the command line builds with a compiler that warns of something new.
 RFLOW_WERROR ?= -Werror
@@ -82,6 +81,8 @@ override with_llvm := no
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+
+PG_PROVE_FLAGS += -I test/perl
 
 # The two that PostgreSQL's headers trip, asked of the code that includes none of them.
 src/evm/%.o: override CFLAGS += -Wunused-parameter -Wsign-compare

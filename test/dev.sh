@@ -97,7 +97,10 @@ case $command in
 	build) ;;
 	regress) as_user make -s installcheck ISOLATION= PROVE_TESTS= ${1:+REGRESS="$*"} ;;
 	isolation) as_user make -s installcheck REGRESS= PROVE_TESTS= ${1:+ISOLATION="$*"} ;;
-	tap) area_chain; as_user make -s installcheck REGRESS= ISOLATION= ${1:+PROVE_TESTS="$*"} ;;
+	tap)
+		area_chain
+		as_user make -s installcheck REGRESS= ISOLATION= ${1:+PROVE_TESTS="$*"} \
+			${PROVE_FLAGS:+PROVE_FLAGS="$PROVE_FLAGS"} ;;
 	psql)
 		server_start
 		area_release
