@@ -59,8 +59,8 @@ enum evm_status
 evm_pbkdf2(uint8_t *out, size_t out_len, enum evm_digest digest, const uint8_t *password,
 		   size_t password_len, const uint8_t *salt, size_t salt_len, uint32_t iterations)
 {
-	if (password_len > INT_MAX || salt_len > INT_MAX || out_len > INT_MAX ||
-		iterations == 0 || iterations > INT_MAX)
+	if (password_len > INT_MAX || salt_len > INT_MAX || out_len > INT_MAX || iterations == 0 ||
+		iterations > INT_MAX)
 		return EVM_ERR_CRYPTO;
 	return result(PKCS5_PBKDF2_HMAC(argument(password, password_len), (int) password_len,
 									argument(salt, salt_len), (int) salt_len, (int) iterations,
@@ -71,8 +71,8 @@ enum evm_status
 evm_scrypt(uint8_t *out, size_t out_len, const uint8_t *password, size_t password_len,
 		   const uint8_t *salt, size_t salt_len, const struct evm_scrypt_cost *cost)
 {
-	uint64_t	memory;
-	uint64_t	blocks;
+	uint64_t memory;
+	uint64_t blocks;
 
 	if (__builtin_add_overflow(cost->n, (uint64_t) cost->p + SCRYPT_SCRATCH_BLOCKS, &blocks) ||
 		__builtin_mul_overflow(blocks, (uint64_t) EVM_SCRYPT_BLOCK_BYTES * cost->r, &memory))
@@ -86,16 +86,14 @@ enum evm_status
 evm_aes128_ctr(uint8_t *data, size_t len, const uint8_t key[16], const uint8_t iv[16])
 {
 	EVP_CIPHER_CTX *context;
-	int			written = 0;
-	bool		ok;
+	int written = 0;
+	bool ok;
 
 	if (len > INT_MAX)
 		return EVM_ERR_CRYPTO;
 	context = EVP_CIPHER_CTX_new();
-	ok = context != NULL &&
-		EVP_EncryptInit_ex(context, EVP_aes_128_ctr(), NULL, key, iv) == 1 &&
-		EVP_EncryptUpdate(context, data, &written, data, (int) len) == 1 &&
-		written == (int) len;
+	ok = context != NULL && EVP_EncryptInit_ex(context, EVP_aes_128_ctr(), NULL, key, iv) == 1 &&
+		EVP_EncryptUpdate(context, data, &written, data, (int) len) == 1 && written == (int) len;
 	EVP_CIPHER_CTX_free(context);
 	return result(ok);
 }

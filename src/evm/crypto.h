@@ -29,17 +29,17 @@ extern enum evm_status evm_hmac(uint8_t *out, enum evm_digest digest, const uint
 
 /* RFC 8018 §5.2. */
 extern enum evm_status evm_pbkdf2(uint8_t *out, size_t out_len, enum evm_digest digest,
-								  const uint8_t *password, size_t password_len,
-								  const uint8_t *salt, size_t salt_len, uint32_t iterations);
+								  const uint8_t *password, size_t password_len, const uint8_t *salt,
+								  size_t salt_len, uint32_t iterations);
 
 /* RFC 7914; takes EVM_SCRYPT_BLOCK_BYTES * n * r bytes of memory while it runs. */
 #define EVM_SCRYPT_BLOCK_BYTES 128
 
 struct evm_scrypt_cost
 {
-	uint64_t	n;				/* a power of 2 above 1 */
-	uint32_t	r;
-	uint32_t	p;
+	uint64_t n; /* a power of 2 above 1 */
+	uint32_t r;
+	uint32_t p;
 };
 
 extern enum evm_status evm_scrypt(uint8_t *out, size_t out_len, const uint8_t *password,
@@ -50,4 +50,4 @@ extern enum evm_status evm_scrypt(uint8_t *out, size_t out_len, const uint8_t *p
 extern enum evm_status evm_aes128_ctr(uint8_t *data, size_t len, const uint8_t key[16],
 									  const uint8_t iv[16]);
 
-#endif							/* EVM_CRYPTO_H */
+#endif /* EVM_CRYPTO_H */

@@ -16,7 +16,7 @@
 enum evm_status
 evm_hd_master(struct evm_hd_node *out, const uint8_t *seed, size_t len, struct evm_error *err)
 {
-	uint8_t		digest[EVM_SHA512_BYTES];
+	uint8_t digest[EVM_SHA512_BYTES];
 	enum evm_status status;
 
 	if (len < SEED_MIN_BYTES || len > EVM_SEED_BYTES)
@@ -62,15 +62,15 @@ enum evm_status
 evm_hd_child(struct evm_hd_node *out, const struct evm_hd_node *parent, uint32_t index)
 {
 	struct evm_hd_node child = {.key = parent->key, .depth = parent->depth + 1, .index = index};
-	uint8_t		data[CHILD_DATA_BYTES];
-	uint8_t		digest[EVM_SHA512_BYTES];
+	uint8_t data[CHILD_DATA_BYTES];
+	uint8_t digest[EVM_SHA512_BYTES];
 	enum evm_status status = EVM_ERR_LIMIT;
 
 	if (parent->depth < EVM_HD_MAX_DEPTH)
 		status = child_data(data, parent, index);
 	if (status == EVM_OK)
-		status = evm_hmac(digest, EVM_SHA512, parent->chain_code, sizeof(parent->chain_code),
-						  data, sizeof(data));
+		status = evm_hmac(digest, EVM_SHA512, parent->chain_code, sizeof(parent->chain_code), data,
+						  sizeof(data));
 	if (status == EVM_OK)
 		status = evm_key_add(&child.key, digest);
 	if (status == EVM_OK)
@@ -89,7 +89,7 @@ static enum evm_status
 read_step(uint32_t *index, size_t *position, const char *path, size_t len, struct evm_error *err)
 {
 	const size_t start = *position;
-	uint64_t	value = 0;
+	uint64_t value = 0;
 
 	while (*position < len && path[*position] >= '0' && path[*position] <= '9')
 	{
@@ -100,8 +100,8 @@ read_step(uint32_t *index, size_t *position, const char *path, size_t len, struc
 		(*position)++;
 	}
 	if (*position == start)
-		return evm_fail(err, EVM_ERR_SYNTAX, start,
-						"derivation path has no number at position %zu", start + 1);
+		return evm_fail(err, EVM_ERR_SYNTAX, start, "derivation path has no number at position %zu",
+						start + 1);
 	*index = (uint32_t) value;
 	if (*position < len &&
 		(path[*position] == '\'' || path[*position] == 'h' || path[*position] == 'H'))
@@ -135,25 +135,25 @@ read_root(size_t *position, const struct evm_hd_node *from, const char *path, si
 }
 
 enum evm_status
-evm_hd_derive(struct evm_hd_node *out, const struct evm_hd_node *from, const char *path,
-			  size_t len, struct evm_error *err)
+evm_hd_derive(struct evm_hd_node *out, const struct evm_hd_node *from, const char *path, size_t len,
+			  struct evm_error *err)
 {
 	struct evm_hd_node node = *from;
-	size_t		position;
+	size_t position;
 	enum evm_status status = read_root(&position, from, path, len, err);
 
 	while (status == EVM_OK && position < len)
 	{
-		uint32_t	index = 0;
+		uint32_t index = 0;
 
 		status = read_step(&index, &position, path, len, err);
 		if (status != EVM_OK)
 			break;
 		status = evm_hd_child(&node, &node, index);
 		if (status != EVM_OK)
-			status = evm_fail(err, status, position, status == EVM_ERR_LIMIT ?
-							  "derivation path is deeper than 255 steps" :
-							  "derivation path leads to no key");
+			status = evm_fail(err, status, position,
+							  status == EVM_ERR_LIMIT ? "derivation path is deeper than 255 steps"
+													  : "derivation path leads to no key");
 	}
 	if (status == EVM_OK)
 		*out = node;

@@ -20,10 +20,10 @@
 
 struct evm_mnemonic
 {
-	char		text[EVM_MNEMONIC_TEXT_BYTES];	/* single blanks between words; NUL terminated */
-	size_t		len;
-	uint8_t		entropy[32];
-	size_t		entropy_len;	/* 16, 20, 24, 28 or 32 */
+	char text[EVM_MNEMONIC_TEXT_BYTES]; /* single blanks between words; NUL terminated */
+	size_t len;
+	uint8_t entropy[32];
+	size_t entropy_len; /* 16, 20, 24, 28 or 32 */
 };
 
 /*
@@ -37,16 +37,16 @@ extern enum evm_status evm_mnemonic_parse(struct evm_mnemonic *out, const char *
  * The seed of a phrase in any language, which is not checked.  Both texts are UTF-8 in
  * Unicode's form NFKD (the caller normalizes; ASCII is already); an empty passphrase is none.
  */
-extern enum evm_status evm_mnemonic_seed(uint8_t out[EVM_SEED_BYTES],
-										 const char *mnemonic, size_t mnemonic_len,
-										 const char *passphrase, size_t passphrase_len);
+extern enum evm_status evm_mnemonic_seed(uint8_t out[EVM_SEED_BYTES], const char *mnemonic,
+										 size_t mnemonic_len, const char *passphrase,
+										 size_t passphrase_len);
 
 struct evm_hd_node
 {
 	struct evm_key key;
-	uint8_t		chain_code[32];
-	unsigned	depth;			/* 0 for the master */
-	uint32_t	index;			/* among its parent's children; EVM_HD_HARDENED set or not */
+	uint8_t chain_code[32];
+	unsigned depth; /* 0 for the master */
+	uint32_t index; /* among its parent's children; EVM_HD_HARDENED set or not */
 };
 
 /* The master node of a seed of 16 to 64 bytes. */
@@ -68,4 +68,4 @@ extern enum evm_status evm_hd_parse_private(struct evm_hd_node *out, const char 
 extern enum evm_status evm_hd_parse_public(uint8_t public_key[33], uint8_t chain_code[32],
 										   const char *text, size_t len, struct evm_error *err);
 
-#endif							/* EVM_HD_H */
+#endif /* EVM_HD_H */

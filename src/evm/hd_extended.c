@@ -14,8 +14,8 @@
 #define EXTENDED_KEY_BYTES (PAYLOAD_BYTES + CHECKSUM_BYTES)
 #define EXTENDED_KEY_CHARACTERS 111
 
-#define VERSION_PRIVATE UINT32_C(0x0488ade4)	/* "xprv" */
-#define VERSION_PUBLIC UINT32_C(0x0488b21e)	/* "xpub" */
+#define VERSION_PRIVATE UINT32_C(0x0488ade4) /* "xprv" */
+#define VERSION_PUBLIC UINT32_C(0x0488b21e)  /* "xpub" */
 
 /* Layout of the payload. */
 #define VERSION_OFFSET 0
@@ -37,7 +37,7 @@ read_u32(const uint8_t *data)
 static void
 multiply_add(uint8_t out[EXTENDED_KEY_BYTES], unsigned digit)
 {
-	unsigned	carry = digit;
+	unsigned carry = digit;
 
 	for (size_t i = EXTENDED_KEY_BYTES; i-- > 0;)
 	{
@@ -68,7 +68,7 @@ static enum evm_status
 check_payload(const uint8_t data[EXTENDED_KEY_BYTES], uint32_t version, struct evm_error *err)
 {
 	static const uint8_t nothing[8] = {0};
-	uint8_t		hash[EVM_SHA256_BYTES];
+	uint8_t hash[EVM_SHA256_BYTES];
 
 	if (evm_sha256(hash, data, PAYLOAD_BYTES) != EVM_OK ||
 		evm_sha256(hash, hash, sizeof(hash)) != EVM_OK)
@@ -98,7 +98,7 @@ read_extended(uint8_t data[EXTENDED_KEY_BYTES], const char *text, size_t len, ui
 enum evm_status
 evm_hd_parse_private(struct evm_hd_node *out, const char *text, size_t len, struct evm_error *err)
 {
-	uint8_t		data[EXTENDED_KEY_BYTES];
+	uint8_t data[EXTENDED_KEY_BYTES];
 	enum evm_status status = read_extended(data, text, len, VERSION_PRIVATE, err);
 
 	if (status == EVM_OK)
@@ -120,7 +120,7 @@ enum evm_status
 evm_hd_parse_public(uint8_t public_key[33], uint8_t chain_code[32], const char *text, size_t len,
 					struct evm_error *err)
 {
-	uint8_t		data[EXTENDED_KEY_BYTES];
+	uint8_t data[EXTENDED_KEY_BYTES];
 	enum evm_status status = read_extended(data, text, len, VERSION_PUBLIC, err);
 
 	if (status != EVM_OK)

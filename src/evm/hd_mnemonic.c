@@ -12,7 +12,7 @@
 
 #define WORD_BITS 11
 #define MIN_WORDS 12
-#define WORDS_STEP 3			/* 3 words carry 32 bits of entropy and 1 of checksum */
+#define WORDS_STEP 3 /* 3 words carry 32 bits of entropy and 1 of checksum */
 #define ENTROPY_BITS_PER_STEP 32
 #define SEED_ITERATIONS 2048
 #define SALT_PREFIX "mnemonic"
@@ -32,15 +32,15 @@ compare_word(const void *key, const void *member)
 static int
 find_word(const char *text, size_t len)
 {
-	char		word[EVM_BIP39_WORD_BYTES + 1];
+	char word[EVM_BIP39_WORD_BYTES + 1];
 	const char *const *found;
 
 	if (len > EVM_BIP39_WORD_BYTES || memchr(text, '\0', len) != NULL)
 		return -1;
 	memcpy(word, text, len);
 	word[len] = '\0';
-	found = bsearch(word, evm_bip39_words, EVM_BIP39_WORDS, sizeof(evm_bip39_words[0]),
-					compare_word);
+	found =
+		bsearch(word, evm_bip39_words, EVM_BIP39_WORDS, sizeof(evm_bip39_words[0]), compare_word);
 	evm_wipe(word, sizeof(word));
 	return found == NULL ? -1 : (int) (found - evm_bip39_words);
 }
@@ -75,16 +75,16 @@ append_word(struct evm_mnemonic *out, const char *word, size_t len)
 }
 
 static enum evm_status
-read_words(struct evm_mnemonic *out, uint8_t bits[PHRASE_BYTES], size_t *count,
-		   const char *text, size_t len, struct evm_error *err)
+read_words(struct evm_mnemonic *out, uint8_t bits[PHRASE_BYTES], size_t *count, const char *text,
+		   size_t len, struct evm_error *err)
 {
-	size_t		position = 0;
+	size_t position = 0;
 
 	*count = 0;
 	for (;;)
 	{
-		size_t		start;
-		int			value;
+		size_t start;
+		int value;
 
 		while (position < len && is_space(text[position]))
 			position++;
@@ -99,8 +99,7 @@ read_words(struct evm_mnemonic *out, uint8_t bits[PHRASE_BYTES], size_t *count,
 		value = find_word(text + start, position - start);
 		if (value < 0)
 			return evm_fail(err, EVM_ERR_SYNTAX, start,
-							"word %zu of the mnemonic is not in the English word list",
-							*count + 1);
+							"word %zu of the mnemonic is not in the English word list", *count + 1);
 		put_bits(bits, *count, value);
 		append_word(out, text + start, position - start);
 		(*count)++;
@@ -114,8 +113,8 @@ check_checksum(struct evm_mnemonic *out, const uint8_t bits[PHRASE_BYTES], size_
 {
 	const size_t checksum_bits = count / WORDS_STEP;
 	const uint8_t mask = (uint8_t) (0xff << (8 - checksum_bits));
-	uint8_t		hash[EVM_SHA256_BYTES];
-	bool		matches;
+	uint8_t hash[EVM_SHA256_BYTES];
+	bool matches;
 
 	out->entropy_len = checksum_bits * ENTROPY_BITS_PER_STEP / 8;
 	memcpy(out->entropy, bits, out->entropy_len);
@@ -132,8 +131,8 @@ check_checksum(struct evm_mnemonic *out, const uint8_t bits[PHRASE_BYTES], size_
 enum evm_status
 evm_mnemonic_parse(struct evm_mnemonic *out, const char *text, size_t len, struct evm_error *err)
 {
-	uint8_t		bits[PHRASE_BYTES] = {0};
-	size_t		count;
+	uint8_t bits[PHRASE_BYTES] = {0};
+	size_t count;
 	enum evm_status status;
 
 	memset(out, 0, sizeof(*out));
@@ -153,7 +152,7 @@ enum evm_status
 evm_mnemonic_seed(uint8_t out[EVM_SEED_BYTES], const char *mnemonic, size_t mnemonic_len,
 				  const char *passphrase, size_t passphrase_len)
 {
-	uint8_t		salt[SALT_PREFIX_BYTES + MAX_PASSPHRASE_BYTES];
+	uint8_t salt[SALT_PREFIX_BYTES + MAX_PASSPHRASE_BYTES];
 	enum evm_status status;
 
 	if (passphrase_len > MAX_PASSPHRASE_BYTES)

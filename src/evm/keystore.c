@@ -15,44 +15,44 @@
 #include "evm/keccak.h"
 
 #define KEYSTORE_VERSION 3
-#define DERIVED_KEY_BYTES 32	/* the cipher's key and the MAC's, 16 bytes each */
+#define DERIVED_KEY_BYTES 32 /* the cipher's key and the MAC's, 16 bytes each */
 #define CIPHER_KEY_BYTES 16
 #define CIPHER_IV_BYTES 16
 #define MAX_SALT_BYTES 256
 
-const struct evm_keystore_limits evm_keystore_default_limits = {
-	.memory_bytes = EVM_KEYSTORE_MAX_MEMORY_BYTES,
-	.scrypt_cost = EVM_KEYSTORE_MAX_SCRYPT_COST,
-	.iterations = EVM_KEYSTORE_MAX_ITERATIONS
-};
+const struct evm_keystore_limits evm_keystore_default_limits = {.memory_bytes =
+																	EVM_KEYSTORE_MAX_MEMORY_BYTES,
+																.scrypt_cost =
+																	EVM_KEYSTORE_MAX_SCRYPT_COST,
+																.iterations =
+																	EVM_KEYSTORE_MAX_ITERATIONS};
 
 struct keystore
 {
-	bool		is_scrypt;
+	bool is_scrypt;
 	struct evm_scrypt_cost scrypt;
-	uint64_t	iterations;		/* of PBKDF2 */
-	uint8_t		salt[MAX_SALT_BYTES];
-	size_t		salt_len;
-	uint8_t		iv[CIPHER_IV_BYTES];
-	uint8_t		ciphertext[32];
-	size_t		ciphertext_len;
-	uint8_t		mac[32];
-	bool		has_address;
+	uint64_t iterations; /* of PBKDF2 */
+	uint8_t salt[MAX_SALT_BYTES];
+	size_t salt_len;
+	uint8_t iv[CIPHER_IV_BYTES];
+	uint8_t ciphertext[32];
+	size_t ciphertext_len;
+	uint8_t mac[32];
+	bool has_address;
 	struct evm_address address;
 };
 
 /* Hexadecimal digits, with or without 0x, of min to max bytes. */
 static enum evm_status
-read_hex(uint8_t *out, size_t *out_len, const struct evm_json *object, const char *name,
-		 size_t min, size_t max, struct evm_error *err)
+read_hex(uint8_t *out, size_t *out_len, const struct evm_json *object, const char *name, size_t min,
+		 size_t max, struct evm_error *err)
 {
-	char		prefixed[2 + 2 * MAX_SALT_BYTES];
-	size_t		len;
+	char prefixed[2 + 2 * MAX_SALT_BYTES];
+	size_t len;
 	const char *text = evm_json_string(evm_json_object_get(object, name), &len);
 
 	if (text == NULL)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: %s is missing or not a string",
-						name);
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: %s is missing or not a string", name);
 	if (len >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
 	{
 		text += 2;
@@ -70,7 +70,7 @@ read_hex(uint8_t *out, size_t *out_len, const struct evm_json *object, const cha
 static enum evm_status
 read_number(uint64_t *out, const struct evm_json *object, const char *name, struct evm_error *err)
 {
-	int64_t		value;
+	int64_t value;
 
 	if (!evm_json_integer(evm_json_object_get(object, name), &value) || value < 1)
 		return evm_fail(err, EVM_ERR_MALFORMED, 0,
@@ -82,7 +82,7 @@ read_number(uint64_t *out, const struct evm_json *object, const char *name, stru
 static bool
 string_is(const struct evm_json *object, const char *name, const char *wanted)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(evm_json_object_get(object, name), &len);
 
 	return text != NULL && len == strlen(wanted) && memcmp(text, wanted, len) == 0;
@@ -91,8 +91,8 @@ string_is(const struct evm_json *object, const char *name, const char *wanted)
 static enum evm_status
 read_scrypt(struct keystore *out, const struct evm_json *params, struct evm_error *err)
 {
-	uint64_t	r;
-	uint64_t	p;
+	uint64_t r;
+	uint64_t p;
 	enum evm_status status = read_number(&out->scrypt.n, params, "n", err);
 
 	if (status == EVM_OK)
@@ -114,12 +114,12 @@ static enum evm_status
 read_kdf(struct keystore *out, const struct evm_json *crypto, struct evm_error *err)
 {
 	const struct evm_json *params = evm_json_object_get(crypto, "kdfparams");
-	uint64_t	derived_len;
+	uint64_t derived_len;
 	enum evm_status status = read_number(&derived_len, params, "dklen", err);
 
 	if (status == EVM_OK && derived_len != DERIVED_KEY_BYTES)
-		status = evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: dklen is not %d",
-						  DERIVED_KEY_BYTES);
+		status =
+			evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: dklen is not %d", DERIVED_KEY_BYTES);
 	if (status == EVM_OK)
 		status = read_hex(out->salt, &out->salt_len, params, "salt", 0, MAX_SALT_BYTES, err);
 	if (status != EVM_OK)
@@ -138,7 +138,7 @@ static enum evm_status
 read_cipher(struct keystore *out, const struct evm_json *crypto, struct evm_error *err)
 {
 	const struct evm_json *params = evm_json_object_get(crypto, "cipherparams");
-	size_t		len;
+	size_t len;
 	enum evm_status status;
 
 	if (!string_is(crypto, "cipher", "aes-128-ctr"))
@@ -157,7 +157,7 @@ read_cipher(struct keystore *out, const struct evm_json *crypto, struct evm_erro
 static enum evm_status
 read_address(struct keystore *out, const struct evm_json *root, struct evm_error *err)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(evm_json_object_get(root, "address"), &len);
 
 	if (text == NULL || len == 0)
@@ -173,7 +173,7 @@ read_keystore(struct evm_arena *arena, struct keystore *out, const char *text, s
 {
 	const struct evm_json *root;
 	const struct evm_json *crypto;
-	int64_t		version;
+	int64_t version;
 	enum evm_status status;
 
 	if (len > EVM_KEYSTORE_MAX_BYTES)
@@ -184,8 +184,7 @@ read_keystore(struct evm_arena *arena, struct keystore *out, const char *text, s
 		return status;
 	if (!evm_json_integer(evm_json_object_get(root, "version"), &version) ||
 		version != KEYSTORE_VERSION)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: version is not %d",
-						KEYSTORE_VERSION);
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: version is not %d", KEYSTORE_VERSION);
 	crypto = evm_json_object_get(root, "crypto");
 	if (crypto == NULL)
 		crypto = evm_json_object_get(root, "Crypto");
@@ -204,8 +203,8 @@ check_cost(const struct keystore *keystore, const struct evm_keystore_limits *li
 		   struct evm_error *err)
 {
 	const struct evm_scrypt_cost *scrypt = &keystore->scrypt;
-	uint64_t	memory;
-	uint64_t	cost;
+	uint64_t memory;
+	uint64_t cost;
 
 	if (!keystore->is_scrypt)
 	{
@@ -215,8 +214,7 @@ check_cost(const struct keystore *keystore, const struct evm_keystore_limits *li
 							(unsigned long long) keystore->iterations);
 		return EVM_OK;
 	}
-	if (__builtin_mul_overflow(scrypt->n, (uint64_t) scrypt->r * EVM_SCRYPT_BLOCK_BYTES,
-							   &memory) ||
+	if (__builtin_mul_overflow(scrypt->n, (uint64_t) scrypt->r * EVM_SCRYPT_BLOCK_BYTES, &memory) ||
 		memory > limits->memory_bytes)
 		return evm_fail(err, EVM_ERR_LIMIT, 0,
 						"key file: scrypt with n %llu and r %u needs more memory than the limit",
@@ -252,7 +250,7 @@ mac_matches(const struct keystore *keystore, const uint8_t derived[DERIVED_KEY_B
 {
 	struct evm_keccak keccak;
 	struct evm_hash mac;
-	uint8_t		difference = 0;
+	uint8_t difference = 0;
 
 	evm_keccak_init(&keccak);
 	evm_keccak_update(&keccak, derived + CIPHER_KEY_BYTES, DERIVED_KEY_BYTES - CIPHER_KEY_BYTES);
@@ -275,12 +273,11 @@ decrypt(struct evm_key *out, const struct keystore *keystore,
 		return evm_fail(err, EVM_ERR_MISMATCH, 0, "key file: wrong password");
 	memset(out->secret, 0, missing);
 	memcpy(out->secret + missing, keystore->ciphertext, keystore->ciphertext_len);
-	if (evm_aes128_ctr(out->secret + missing, keystore->ciphertext_len, derived,
-					   keystore->iv) != EVM_OK ||
+	if (evm_aes128_ctr(out->secret + missing, keystore->ciphertext_len, derived, keystore->iv) !=
+			EVM_OK ||
 		evm_key_address(&address, out) != EVM_OK)
 		return evm_fail(err, EVM_ERR_CRYPTO, 0, "key file: what it holds is not a private key");
-	if (keystore->has_address &&
-		memcmp(address.b, keystore->address.b, sizeof(address.b)) != 0)
+	if (keystore->has_address && memcmp(address.b, keystore->address.b, sizeof(address.b)) != 0)
 		return evm_fail(err, EVM_ERR_MISMATCH, 0,
 						"key file: its address is not the address of its key");
 	return EVM_OK;
@@ -292,7 +289,7 @@ evm_keystore_decrypt(struct evm_arena *arena, struct evm_key *out, const char *t
 					 const struct evm_keystore_limits *limits, struct evm_error *err)
 {
 	struct keystore keystore = {0};
-	uint8_t		derived[DERIVED_KEY_BYTES];
+	uint8_t derived[DERIVED_KEY_BYTES];
 	enum evm_status status = read_keystore(arena, &keystore, text, len, err);
 
 	if (status == EVM_OK)

@@ -10,14 +10,15 @@
 #include "evm/keccak.h"
 
 #define V_OFFSET 27
-#define LENGTH_TEXT_BYTES 24	/* decimal digits of a size_t */
+#define LENGTH_TEXT_BYTES 24 /* decimal digits of a size_t */
 
 void
 evm_personal_hash(struct evm_hash *out, const uint8_t *message, size_t len)
 {
-	static const char prefix[] = "\x19" "Ethereum Signed Message:\n";
-	char		length[LENGTH_TEXT_BYTES];
-	const int	digits = snprintf(length, sizeof(length), "%zu", len);
+	static const char prefix[] = "\x19"
+								 "Ethereum Signed Message:\n";
+	char length[LENGTH_TEXT_BYTES];
+	const int digits = snprintf(length, sizeof(length), "%zu", len);
 	struct evm_keccak keccak;
 
 	evm_keccak_init(&keccak);

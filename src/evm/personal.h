@@ -21,4 +21,4 @@ extern void evm_signature_to_bytes(uint8_t out[EVM_SIGNATURE_BYTES],
 extern enum evm_status evm_signature_from_bytes(struct evm_signature *out, const uint8_t *data,
 												size_t len, struct evm_error *err);
 
-#endif							/* EVM_PERSONAL_H */
+#endif /* EVM_PERSONAL_H */

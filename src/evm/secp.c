@@ -25,14 +25,14 @@
 #define SECRET_DIGITS 64
 
 /* n, the order of the group, and n / 2, the largest s that EIP-2 allows. */
-static const uint8_t curve_order[32] = {
-	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe,
-	0xba, 0xae, 0xdc, 0xe6, 0xaf, 0x48, 0xa0, 0x3b, 0xbf, 0xd2, 0x5e, 0x8c, 0xd0, 0x36, 0x41, 0x41
-};
-static const uint8_t curve_order_half[32] = {
-	0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-	0x5d, 0x57, 0x6e, 0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0
-};
+static const uint8_t curve_order[32] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+										0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe,
+										0xba, 0xae, 0xdc, 0xe6, 0xaf, 0x48, 0xa0, 0x3b,
+										0xbf, 0xd2, 0x5e, 0x8c, 0xd0, 0x36, 0x41, 0x41};
+static const uint8_t curve_order_half[32] = {0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+											 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+											 0x5d, 0x57, 0x6e, 0x73, 0x57, 0xa4, 0x50, 0x1d,
+											 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0};
 
 /* Set by the library's callbacks; a call during which it was set has failed. */
 static bool library_failed;
@@ -58,7 +58,7 @@ random_bytes(uint8_t *out, size_t len)
 {
 	while (len > 0)
 	{
-		ssize_t		got = getrandom(out, len, 0);
+		ssize_t got = getrandom(out, len, 0);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -74,10 +74,10 @@ static secp256k1_context *
 create_context(void)
 {
 	const unsigned flags = SECP256K1_CONTEXT_SIGN | SECP256K1_CONTEXT_VERIFY;
-	void	   *memory = malloc(secp256k1_context_preallocated_size(flags));
+	void *memory = malloc(secp256k1_context_preallocated_size(flags));
 	secp256k1_context *context;
-	uint8_t		seed[32];
-	bool		seeded;
+	uint8_t seed[32];
+	bool seeded;
 
 	if (memory == NULL)
 		return NULL;
@@ -85,8 +85,7 @@ create_context(void)
 	secp256k1_context_set_illegal_callback(context, note_failure, NULL);
 	secp256k1_context_set_error_callback(context, note_failure, NULL);
 	/* Blinding against side channels: a context without it is not used. */
-	seeded = random_bytes(seed, sizeof(seed)) &&
-		secp256k1_context_randomize(context, seed) == 1;
+	seeded = random_bytes(seed, sizeof(seed)) && secp256k1_context_randomize(context, seed) == 1;
 	evm_wipe(seed, sizeof(seed));
 	if (!seeded)
 	{
@@ -189,8 +188,8 @@ evm_key_parse(struct evm_key *out, const char *text, size_t len, struct evm_erro
 						SECRET_DIGITS, len);
 	for (size_t i = 0; i < sizeof(out->secret); i++)
 	{
-		int			high = hex_value(text[2 * i]);
-		int			low = hex_value(text[2 * i + 1]);
+		int high = hex_value(text[2 * i]);
+		int low = hex_value(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 		{
@@ -213,10 +212,9 @@ static enum evm_status
 serialize_public(uint8_t out[SERIALIZED_PUBLIC_KEY_BYTES], const secp256k1_context *context,
 				 const secp256k1_pubkey *public)
 {
-	size_t		len = SERIALIZED_PUBLIC_KEY_BYTES;
+	size_t len = SERIALIZED_PUBLIC_KEY_BYTES;
 
-	if (secp256k1_ec_pubkey_serialize(context, out, &len, public,
-									  SECP256K1_EC_UNCOMPRESSED) != 1 ||
+	if (secp256k1_ec_pubkey_serialize(context, out, &len, public, SECP256K1_EC_UNCOMPRESSED) != 1 ||
 		len != SERIALIZED_PUBLIC_KEY_BYTES || library_failed)
 		return EVM_ERR_CRYPTO;
 	return EVM_OK;
@@ -236,7 +234,7 @@ evm_key_public(uint8_t out[64], const struct evm_key *key)
 {
 	const secp256k1_context *context = library();
 	secp256k1_pubkey public;
-	uint8_t		serialized[SERIALIZED_PUBLIC_KEY_BYTES];
+	uint8_t serialized[SERIALIZED_PUBLIC_KEY_BYTES];
 	enum evm_status status;
 
 	if (context == NULL || secp256k1_ec_pubkey_create(context, &public, key->secret) != 1)
@@ -252,7 +250,7 @@ evm_key_public_compressed(uint8_t out[33], const struct evm_key *key)
 {
 	const secp256k1_context *context = library();
 	secp256k1_pubkey public;
-	size_t		len = COMPRESSED_PUBLIC_KEY_BYTES;
+	size_t len = COMPRESSED_PUBLIC_KEY_BYTES;
 
 	if (context == NULL || secp256k1_ec_pubkey_create(context, &public, key->secret) != 1 ||
 		secp256k1_ec_pubkey_serialize(context, out, &len, &public, SECP256K1_EC_COMPRESSED) != 1 ||
@@ -288,7 +286,7 @@ evm_key_add(struct evm_key *key, const uint8_t tweak[32])
 enum evm_status
 evm_key_address(struct evm_address *out, const struct evm_key *key)
 {
-	uint8_t		public[64];
+	uint8_t public[64];
 	enum evm_status status = evm_key_public(public, key);
 
 	if (status == EVM_OK)
@@ -301,8 +299,8 @@ evm_sign_hash(struct evm_signature *out, const struct evm_key *key, const struct
 {
 	const secp256k1_context *context = library();
 	secp256k1_ecdsa_recoverable_signature signature;
-	uint8_t		compact[64];
-	int			recovery = 0;
+	uint8_t compact[64];
+	int recovery = 0;
 
 	if (context == NULL || secp256k1_ec_seckey_verify(context, key->secret) != 1 ||
 		secp256k1_ecdsa_sign_recoverable(context, &signature, hash->b, key->secret,
@@ -330,8 +328,8 @@ evm_recover(struct evm_address *out, const struct evm_hash *hash,
 	const secp256k1_context *context = library();
 	secp256k1_ecdsa_recoverable_signature recoverable;
 	secp256k1_pubkey public;
-	uint8_t		compact[64];
-	uint8_t		serialized[SERIALIZED_PUBLIC_KEY_BYTES];
+	uint8_t compact[64];
+	uint8_t serialized[SERIALIZED_PUBLIC_KEY_BYTES];
 	enum evm_status status;
 
 	if (context == NULL || signature->y_parity > 1 || !is_scalar(signature->r) ||

@@ -13,14 +13,14 @@
 
 struct evm_key
 {
-	uint8_t		secret[32];
+	uint8_t secret[32];
 };
 
 struct evm_signature
 {
-	uint8_t		r[32];
-	uint8_t		s[32];
-	uint8_t		y_parity;		/* 0 or 1 */
+	uint8_t r[32];
+	uint8_t s[32];
+	uint8_t y_parity; /* 0 or 1 */
 };
 
 /* Overwrites with zeros in a way that the compiler keeps. */
@@ -52,4 +52,4 @@ extern bool evm_signature_is_canonical(const struct evm_signature *signature);
 extern enum evm_status evm_recover(struct evm_address *out, const struct evm_hash *hash,
 								   const struct evm_signature *signature);
 
-#endif							/* EVM_SECP_H */
+#endif /* EVM_SECP_H */

@@ -14,24 +14,24 @@
 enum evm_tx_type
 {
 	EVM_TX_LEGACY = 0,
-	EVM_TX_ACCESS_LIST = 1,		/* EIP-2930 */
-	EVM_TX_DYNAMIC_FEE = 2,		/* EIP-1559 */
-	EVM_TX_BLOB = 3,			/* EIP-4844 */
-	EVM_TX_SET_CODE = 4			/* EIP-7702 */
+	EVM_TX_ACCESS_LIST = 1, /* EIP-2930 */
+	EVM_TX_DYNAMIC_FEE = 2, /* EIP-1559 */
+	EVM_TX_BLOB = 3,        /* EIP-4844 */
+	EVM_TX_SET_CODE = 4     /* EIP-7702 */
 };
 
 struct evm_access
 {
 	struct evm_address address;
 	const struct evm_hash *storage_keys;
-	size_t		storage_key_count;
+	size_t storage_key_count;
 };
 
 struct evm_authorization
 {
 	struct evm_word chain_id;
 	struct evm_address address;
-	uint64_t	nonce;
+	uint64_t nonce;
 	struct evm_signature signature;
 };
 
@@ -39,25 +39,25 @@ struct evm_authorization
 struct evm_tx
 {
 	enum evm_tx_type type;
-	bool		has_chain_id;	/* false only for a legacy transaction before EIP-155 */
-	uint64_t	chain_id;
-	uint64_t	nonce;
-	struct evm_word gas_price;	/* LEGACY, ACCESS_LIST */
+	bool has_chain_id; /* false only for a legacy transaction before EIP-155 */
+	uint64_t chain_id;
+	uint64_t nonce;
+	struct evm_word gas_price; /* LEGACY, ACCESS_LIST */
 	struct evm_word max_priority_fee_per_gas;
 	struct evm_word max_fee_per_gas;
-	uint64_t	gas_limit;
-	bool		creates;		/* to is empty */
+	uint64_t gas_limit;
+	bool creates; /* to is empty */
 	struct evm_address to;
 	struct evm_word value;
 	struct evm_bytes data;
 	const struct evm_access *access_list;
-	size_t		access_count;
+	size_t access_count;
 	struct evm_word max_fee_per_blob_gas;
 	const struct evm_hash *blob_hashes;
-	size_t		blob_hash_count;
+	size_t blob_hash_count;
 	const struct evm_authorization *authorizations;
-	size_t		authorization_count;
-	struct evm_signature signature;	/* of a decoded or signed transaction */
+	size_t authorization_count;
+	struct evm_signature signature; /* of a decoded or signed transaction */
 };
 
 /*
@@ -104,8 +104,7 @@ extern enum evm_status evm_authorization_sign(struct evm_arena *arena,
 											  struct evm_authorization *authorization,
 											  const struct evm_key *key);
 /* The account that authorizes; EVM_ERR_CRYPTO where a chain would skip the authorization. */
-extern enum evm_status evm_authorization_authority(struct evm_arena *arena,
-												   struct evm_address *out,
+extern enum evm_status evm_authorization_authority(struct evm_arena *arena, struct evm_address *out,
 												   const struct evm_authorization *authorization);
 
 /* The address of a contract made by CREATE and by CREATE2 (EIP-1014). */
@@ -114,4 +113,4 @@ extern enum evm_status evm_create_address(struct evm_arena *arena, struct evm_ad
 extern void evm_create2_address(struct evm_address *out, const struct evm_address *sender,
 								const struct evm_hash *salt, const struct evm_hash *init_code_hash);
 
-#endif							/* EVM_TX_H */
+#endif /* EVM_TX_H */

@@ -24,13 +24,12 @@
 static enum evm_status
 check_fees(const struct evm_tx *tx, struct evm_error *err)
 {
-	const bool	dynamic = evm_tx_has_priority_fee(tx->type);
+	const bool dynamic = evm_tx_has_priority_fee(tx->type);
 	const struct evm_word *fee = dynamic ? &tx->max_fee_per_gas : &tx->gas_price;
 	struct evm_word product;
 
 	if (dynamic && evm_word_compare(&tx->max_priority_fee_per_gas, fee) > 0)
-		return evm_fail(err, EVM_ERR_RANGE, 0,
-						"max priority fee per gas is above max fee per gas");
+		return evm_fail(err, EVM_ERR_RANGE, 0, "max priority fee per gas is above max fee per gas");
 	if (evm_word_mul_u64(&product, fee, tx->gas_limit))
 		return evm_fail(err, EVM_ERR_RANGE, 0, "gas limit times fee per gas is beyond 256 bits");
 	return EVM_OK;
@@ -65,23 +64,22 @@ evm_tx_check(const struct evm_tx *tx, struct evm_error *err)
 	if (tx->nonce == UINT64_MAX)
 		return evm_fail(err, EVM_ERR_RANGE, 0, "nonce is not below 2^64 - 1");
 	if (tx->creates && tx->type >= EVM_TX_BLOB)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0,
-						"transaction of type %d has no recipient", (int) tx->type);
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "transaction of type %d has no recipient",
+						(int) tx->type);
 	status = check_fees(tx, err);
 	if (status == EVM_OK && tx->type == EVM_TX_BLOB)
 		status = check_blobs(tx, err);
 	if (status == EVM_OK && tx->type == EVM_TX_SET_CODE && tx->authorization_count == 0)
-		status = evm_fail(err, EVM_ERR_MALFORMED, 0,
-						  "set-code transaction has no authorizations");
+		status = evm_fail(err, EVM_ERR_MALFORMED, 0, "set-code transaction has no authorizations");
 	return status;
 }
 
 uint64_t
 evm_tx_intrinsic_gas(uint64_t *floor, const struct evm_tx *tx)
 {
-	uint64_t	zeros = 0;
-	uint64_t	others;
-	uint64_t	gas = GAS_BASE;
+	uint64_t zeros = 0;
+	uint64_t others;
+	uint64_t gas = GAS_BASE;
 
 	for (size_t i = 0; i < tx->data.len; i++)
 		zeros += tx->data.data[i] == 0;

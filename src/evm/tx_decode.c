@@ -61,8 +61,7 @@ read_word(struct reader *reader, const char *field)
 	struct evm_word word = evm_word_zero;
 
 	if (reader->status == EVM_OK && evm_rlp_item_word(&word, &item, NULL) != EVM_OK)
-		refuse(reader, EVM_ERR_MALFORMED, field,
-			   "has leading zeros or is longer than 256 bits");
+		refuse(reader, EVM_ERR_MALFORMED, field, "has leading zeros or is longer than 256 bits");
 	return word;
 }
 
@@ -70,7 +69,7 @@ static uint64_t
 read_u64(struct reader *reader, const char *field)
 {
 	const struct evm_rlp_item item = next_item(reader, field, false);
-	uint64_t	value = 0;
+	uint64_t value = 0;
 
 	if (reader->status == EVM_OK && evm_rlp_item_u64(&value, &item, NULL) != EVM_OK)
 		refuse(reader, EVM_ERR_MALFORMED, field, "has leading zeros or is longer than 64 bits");
@@ -116,7 +115,7 @@ count_items(struct reader *reader, const char *field)
 {
 	struct evm_bytes cursor = reader->cursor;
 	struct evm_rlp_item item;
-	size_t		count = 0;
+	size_t count = 0;
 
 	while (reader->status == EVM_OK && cursor.len > 0)
 	{
@@ -130,7 +129,7 @@ count_items(struct reader *reader, const char *field)
 static void *
 make_array(struct reader *reader, const char *field, size_t count, size_t size)
 {
-	void	   *array = evm_arena_zalloc(reader->arena, count, size);
+	void *array = evm_arena_zalloc(reader->arena, count, size);
 
 	if (array == NULL)
 		refuse(reader, EVM_ERR_MEMORY, field, "does not fit the memory it was given");
@@ -181,8 +180,8 @@ read_access_list(struct reader *reader, struct evm_tx *tx)
 
 		read_fixed(&entry, "access list address", accesses[i].address.b,
 				   sizeof(accesses[i].address.b));
-		accesses[i].storage_keys = read_hashes(&entry, "access list storage key",
-											   &accesses[i].storage_key_count);
+		accesses[i].storage_keys =
+			read_hashes(&entry, "access list storage key", &accesses[i].storage_key_count);
 		expect_end(&entry, "access list entry");
 		close_list(&list, &entry);
 	}
@@ -196,7 +195,7 @@ read_authorization(struct reader *list, struct evm_authorization *out)
 {
 	struct reader entry = read_list(list, "authorization");
 	struct evm_word word;
-	uint64_t	parity;
+	uint64_t parity;
 
 	out->chain_id = read_word(&entry, "authorization chain id");
 	read_fixed(&entry, "authorization address", out->address.b, sizeof(out->address.b));
@@ -277,12 +276,11 @@ read_legacy_v(struct reader *reader, struct evm_tx *tx)
 {
 	const struct evm_word base = evm_word_from_u64(EVM_TX_V_EIP155);
 	struct evm_word v = read_word(reader, "v");
-	uint64_t	plain;
+	uint64_t plain;
 
 	if (reader->status != EVM_OK)
 		return;
-	if (evm_word_to_u64(&plain, &v) &&
-		(plain == EVM_TX_V_PLAIN || plain == EVM_TX_V_PLAIN + 1))
+	if (evm_word_to_u64(&plain, &v) && (plain == EVM_TX_V_PLAIN || plain == EVM_TX_V_PLAIN + 1))
 	{
 		tx->signature.y_parity = (uint8_t) (plain - EVM_TX_V_PLAIN);
 		return;
@@ -324,7 +322,7 @@ open_envelope(struct evm_tx *tx, struct evm_bytes *fields, const uint8_t *raw, s
 			  struct evm_error *err)
 {
 	struct evm_rlp_item list;
-	size_t		skip = 0;
+	size_t skip = 0;
 
 	if (len == 0)
 		return evm_fail(err, EVM_ERR_TRUNCATED, 0, "transaction is empty");
@@ -336,8 +334,7 @@ open_envelope(struct evm_tx *tx, struct evm_bytes *fields, const uint8_t *raw, s
 		skip = 1;
 	}
 	if (evm_rlp_whole(&list, true, raw + skip, len - skip, NULL) != EVM_OK)
-		return evm_fail(err, EVM_ERR_MALFORMED, skip,
-						"transaction is not one canonical RLP list");
+		return evm_fail(err, EVM_ERR_MALFORMED, skip, "transaction is not one canonical RLP list");
 	*fields = list.payload;
 	return EVM_OK;
 }

@@ -20,4 +20,4 @@ evm_tx_has_priority_fee(enum evm_tx_type type)
 	return type >= EVM_TX_DYNAMIC_FEE;
 }
 
-#endif							/* EVM_TX_FIELDS_H */
+#endif /* EVM_TX_FIELDS_H */

@@ -29,12 +29,12 @@ hash_domain(struct evm_typed_data *out, struct typed_types *types, const struct 
 	if (status == EVM_OK)
 		status = evm_typed_check_domain(domain, value, err);
 	if (status == EVM_OK)
-		status = evm_typed_hash_struct(types, &out->domain_separator, domain, value,
-									   &domain_place, err);
+		status =
+			evm_typed_hash_struct(types, &out->domain_separator, domain, value, &domain_place, err);
 	for (size_t i = 0; status == EVM_OK && i < domain->field_count; i++)
 	{
 		const struct typed_field *field = &domain->fields[i];
-		uint8_t		encoded[32];
+		uint8_t encoded[32];
 
 		status = evm_typed_encode(types, encoded, &field->type,
 								  evm_json_object_get(value, field->name), &domain_place, err);
@@ -79,7 +79,7 @@ hash_message(struct evm_typed_data *out, struct typed_types *types, const struct
 static void
 make_digest(struct evm_typed_data *out)
 {
-	static const uint8_t prefix[2] = {0x19, 0x01};	/* EIP-191 */
+	static const uint8_t prefix[2] = {0x19, 0x01}; /* EIP-191 */
 	struct evm_keccak keccak;
 
 	evm_keccak_init(&keccak);
@@ -95,7 +95,7 @@ evm_typed_data_hash_json(struct evm_arena *arena, struct evm_typed_data *out,
 						 const struct evm_json *root, struct evm_error *err)
 {
 	struct typed_types *types = evm_arena_zalloc(arena, 1, sizeof(*types));
-	size_t		primary_len;
+	size_t primary_len;
 	enum evm_status status;
 
 	memset(out, 0, sizeof(*out));

@@ -24,22 +24,22 @@
 #include "evm/json.h"
 #include "evm/status.h"
 
-#define EVM_TYPED_DATA_MAX_BYTES (1024 * 1024)	/* of the JSON text */
+#define EVM_TYPED_DATA_MAX_BYTES (1024 * 1024) /* of the JSON text */
 #define EVM_TYPED_DATA_MAX_STRUCTS 128
-#define EVM_TYPED_DATA_MAX_FIELDS 1024	/* of one struct */
-#define EVM_TYPED_DATA_MAX_DIMENSIONS 16	/* of an array type */
+#define EVM_TYPED_DATA_MAX_FIELDS 1024      /* of one struct */
+#define EVM_TYPED_DATA_MAX_DIMENSIONS 16    /* of an array type */
 #define EVM_TYPED_DATA_MAX_TYPE_BYTES 65536 /* of one encodeType text */
 
 struct evm_typed_data
 {
-	struct evm_hash digest;		/* what is signed */
+	struct evm_hash digest; /* what is signed */
 	struct evm_hash domain_separator;
-	struct evm_hash struct_hash;	/* of the message */
+	struct evm_hash struct_hash; /* of the message */
 	const char *primary_type;
-	const char *encode_type;	/* "Mail(Person from,…)Person(…)" of the primary type */
-	bool		has_chain_id;	/* the domain's, for whoever decides what may be signed */
+	const char *encode_type; /* "Mail(Person from,…)Person(…)" of the primary type */
+	bool has_chain_id;       /* the domain's, for whoever decides what may be signed */
 	struct evm_word chain_id;
-	bool		has_verifying_contract;
+	bool has_verifying_contract;
 	struct evm_address verifying_contract;
 };
 
@@ -47,9 +47,7 @@ struct evm_typed_data
 extern enum evm_status evm_typed_data_hash(struct evm_arena *arena, struct evm_typed_data *out,
 										   const char *text, size_t len, struct evm_error *err);
 /* The same of text that is parsed already and has the arena's life. */
-extern enum evm_status evm_typed_data_hash_json(struct evm_arena *arena,
-												struct evm_typed_data *out,
-												const struct evm_json *root,
-												struct evm_error *err);
+extern enum evm_status evm_typed_data_hash_json(struct evm_arena *arena, struct evm_typed_data *out,
+												const struct evm_json *root, struct evm_error *err);
 
-#endif							/* EVM_TYPED_DATA_H */
+#endif /* EVM_TYPED_DATA_H */

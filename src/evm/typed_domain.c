@@ -12,14 +12,12 @@ static const struct
 	const char *name;
 	const char *type;
 	enum typed_kind kind;
-	unsigned	size;
-}			standard[] = {
-	{"name", "string", TYPED_STRING, 0},
-	{"version", "string", TYPED_STRING, 0},
-	{"chainId", "uint256", TYPED_UINT, 256},
-	{"verifyingContract", "address", TYPED_ADDRESS, 0},
-	{"salt", "bytes32", TYPED_FIXED_BYTES, 32}
-};
+	unsigned size;
+} standard[] = {{"name", "string", TYPED_STRING, 0},
+				{"version", "string", TYPED_STRING, 0},
+				{"chainId", "uint256", TYPED_UINT, 256},
+				{"verifyingContract", "address", TYPED_ADDRESS, 0},
+				{"salt", "bytes32", TYPED_FIXED_BYTES, 32}};
 
 #define STANDARD_COUNT (sizeof(standard) / sizeof(standard[0]))
 
@@ -56,7 +54,7 @@ evm_typed_add_domain(struct typed_types *types, const struct evm_json *domain,
 struct member_check
 {
 	const struct typed_struct *domain;
-	bool		all_declared;
+	bool all_declared;
 };
 
 static bool
@@ -95,7 +93,8 @@ evm_typed_check_domain(const struct typed_struct *domain, const struct evm_json 
 		if (!is_standard(&domain->fields[i]))
 			return evm_fail(err, EVM_ERR_MALFORMED, 0,
 							"typed data: field %zu of " TYPED_DOMAIN_NAME
-							" is not one of EIP-712, with its type", i + 1);
+							" is not one of EIP-712, with its type",
+							i + 1);
 	}
 	if (evm_json_kind(value) != EVM_JSON_OBJECT)
 		return evm_fail(err, EVM_ERR_MALFORMED, 0, "typed data: domain is not an object");

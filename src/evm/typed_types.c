@@ -20,9 +20,9 @@ is_identifier(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 	{
-		const char	c = text[i];
-		const bool	letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-			c == '$';
+		const char c = text[i];
+		const bool letter =
+			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 
 		if (!letter && (i == 0 || !is_digit(c)))
 			return false;
@@ -79,12 +79,11 @@ looks_elementary(const char *text, size_t len)
 {
 	static const char *const prefixes[] = {"uint", "int", "bytes"};
 
-	if (is_text(text, len, "address") || is_text(text, len, "bool") ||
-		is_text(text, len, "string"))
+	if (is_text(text, len, "address") || is_text(text, len, "bool") || is_text(text, len, "string"))
 		return true;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 	{
-		size_t		position = strlen(prefixes[i]);
+		size_t position = strlen(prefixes[i]);
 
 		if (!has_prefix(text, len, prefixes[i]))
 			continue;
@@ -99,7 +98,7 @@ looks_elementary(const char *text, size_t len)
 static bool
 parse_elementary(struct typed_type *out, const char *text, size_t len)
 {
-	uint64_t	size = 0;
+	uint64_t size = 0;
 
 	if (is_text(text, len, "address"))
 		out->kind = TYPED_ADDRESS;
@@ -131,20 +130,19 @@ parse_elementary(struct typed_type *out, const char *text, size_t len)
 static bool
 parse_dimensions(struct typed_type *out, const char *text, size_t len)
 {
-	size_t		position = 0;
+	size_t position = 0;
 
 	while (position < len)
 	{
 		const char *close = memchr(text + position, ']', len - position);
-		size_t		end;
-		uint64_t	length = TYPED_ANY_LENGTH;
+		size_t end;
+		uint64_t length = TYPED_ANY_LENGTH;
 
 		if (text[position] != '[' || close == NULL ||
 			out->dimension_count == EVM_TYPED_DATA_MAX_DIMENSIONS)
 			return false;
 		end = (size_t) (close - text);
-		if (end > position + 1 &&
-			!parse_number(&length, text + position + 1, end - position - 1))
+		if (end > position + 1 && !parse_number(&length, text + position + 1, end - position - 1))
 			return false;
 		out->dimensions[out->dimension_count++] = length;
 		position = end + 1;
@@ -166,7 +164,7 @@ find_struct(const struct typed_types *types, size_t *index, const char *name, si
 struct typed_struct *
 evm_typed_find(struct typed_types *types, const char *name)
 {
-	size_t		index;
+	size_t index;
 
 	return find_struct(types, &index, name, strlen(name)) ? &types->structs[index] : NULL;
 }
@@ -199,8 +197,8 @@ read_field(const struct typed_types *types, const struct typed_struct *owner,
 		   struct typed_field *out, const struct evm_json *json, size_t number,
 		   struct evm_error *err)
 {
-	size_t		name_len;
-	size_t		type_len;
+	size_t name_len;
+	size_t type_len;
 	const char *name = evm_json_string(evm_json_object_get(json, "name"), &name_len);
 	const char *type = evm_json_string(evm_json_object_get(json, "type"), &type_len);
 
@@ -220,7 +218,8 @@ read_field(const struct typed_types *types, const struct typed_struct *owner,
 	if (!parse_type(&out->type, types, type))
 		return evm_fail(err, EVM_ERR_TYPE, 0,
 						"typed data: field %zu of type %s has a type that is neither elementary "
-						"(with its width) nor defined", number, owner->name);
+						"(with its width) nor defined",
+						number, owner->name);
 	return EVM_OK;
 }
 
@@ -241,8 +240,8 @@ read_struct(struct typed_types *types, struct typed_struct *out, const struct ev
 		return evm_fail(err, EVM_ERR_MEMORY, 0, "typed data: out of memory");
 	for (size_t i = 0; i < n; i++)
 	{
-		enum evm_status status = read_field(types, out, &out->fields[i],
-											evm_json_array_get(fields, i), i + 1, err);
+		enum evm_status status =
+			read_field(types, out, &out->fields[i], evm_json_array_get(fields, i), i + 1, err);
 
 		if (status != EVM_OK)
 			return status;
@@ -268,8 +267,7 @@ collect_name(void *context, const char *name, const struct evm_json *value)
 	(void) value;
 	if (types->struct_count == EVM_TYPED_DATA_MAX_STRUCTS)
 		collector->status = evm_fail(collector->err, EVM_ERR_LIMIT, 0,
-									 "typed data: more than %d types",
-									 EVM_TYPED_DATA_MAX_STRUCTS);
+									 "typed data: more than %d types", EVM_TYPED_DATA_MAX_STRUCTS);
 	else if (!is_identifier(name, strlen(name)) || looks_elementary(name, strlen(name)))
 		collector->status = evm_fail(collector->err, EVM_ERR_MALFORMED, 0,
 									 "typed data: the name of type %zu is not one for a struct",
@@ -280,8 +278,7 @@ collect_name(void *context, const char *name, const struct evm_json *value)
 }
 
 enum evm_status
-evm_typed_read_types(struct typed_types *types, const struct evm_json *json,
-					 struct evm_error *err)
+evm_typed_read_types(struct typed_types *types, const struct evm_json *json, struct evm_error *err)
 {
 	struct collector collector = {types, err, EVM_OK};
 	enum evm_status status = EVM_OK;
@@ -303,8 +300,8 @@ evm_typed_read_types(struct typed_types *types, const struct evm_json *json,
 struct sink
 {
 	struct evm_keccak keccak;
-	char	   *text;			/* EVM_TYPED_DATA_MAX_TYPE_BYTES + 1, or NULL */
-	size_t		len;
+	char *text; /* EVM_TYPED_DATA_MAX_TYPE_BYTES + 1, or NULL */
+	size_t len;
 };
 
 static void
@@ -318,7 +315,7 @@ put(struct sink *sink, const char *text)
 		if (sink->text != NULL)
 			memcpy(sink->text + sink->len, text, len + 1);
 	}
-	sink->len += len;			/* beyond the limit this only says so */
+	sink->len += len; /* beyond the limit this only says so */
 }
 
 static void
@@ -349,8 +346,8 @@ static size_t
 find_referenced(const struct typed_struct *found[EVM_TYPED_DATA_MAX_STRUCTS],
 				const struct typed_types *types, const struct typed_struct *first)
 {
-	bool		seen[EVM_TYPED_DATA_MAX_STRUCTS] = {false};
-	size_t		count = 0;
+	bool seen[EVM_TYPED_DATA_MAX_STRUCTS] = {false};
+	size_t count = 0;
 
 	seen[first - types->structs] = true;
 	found[count++] = first;
@@ -375,7 +372,7 @@ evm_typed_hash_type(struct typed_types *types, struct typed_struct *type, const 
 {
 	const struct typed_struct *found[EVM_TYPED_DATA_MAX_STRUCTS];
 	struct sink sink = {.text = NULL, .len = 0};
-	size_t		count;
+	size_t count;
 
 	if (type->hashed && out == NULL)
 		return EVM_OK;

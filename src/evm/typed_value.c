@@ -20,8 +20,8 @@
 static size_t
 write_place(char *out, size_t size, const struct typed_place *place)
 {
-	size_t		len;
-	int			written;
+	size_t len;
+	int written;
 
 	if (place == NULL)
 		return 0;
@@ -39,7 +39,7 @@ static enum evm_status
 refuse(struct evm_error *err, enum evm_status status, const struct typed_place *place,
 	   const char *why)
 {
-	char		text[PLACE_TEXT_BYTES] = "";
+	char text[PLACE_TEXT_BYTES] = "";
 
 	write_place(text, sizeof(text), place);
 	/* Names are the input's: they may hold any byte. */
@@ -55,7 +55,7 @@ refuse(struct evm_error *err, enum evm_status status, const struct typed_place *
 static bool
 read_integer(struct evm_word *out, bool *negative, const struct evm_json *value)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(value, &len);
 
 	if (text == NULL)
@@ -73,8 +73,8 @@ encode_integer(uint8_t out[32], const struct typed_type *type, const struct evm_
 			   const struct typed_place *place, struct evm_error *err)
 {
 	struct evm_word word;
-	bool		negative = false;
-	bool		fits;
+	bool negative = false;
+	bool fits;
 
 	if (!read_integer(&word, &negative, value))
 		return refuse(err, EVM_ERR_TYPE, place, "not an integer within 256 bits");
@@ -106,7 +106,7 @@ static enum evm_status
 encode_address(uint8_t out[32], const struct evm_json *value, const struct typed_place *place,
 			   struct evm_error *err)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(value, &len);
 	struct evm_address address;
 	struct evm_error reason;
@@ -123,8 +123,8 @@ static enum evm_status
 encode_fixed_bytes(uint8_t out[32], const struct typed_type *type, const struct evm_json *value,
 				   const struct typed_place *place, struct evm_error *err)
 {
-	size_t		len;
-	size_t		decoded_len;
+	size_t len;
+	size_t decoded_len;
 	const char *text = evm_json_string(value, &len);
 
 	if (text == NULL || len != 2 + 2 * (size_t) type->size ||
@@ -137,11 +137,11 @@ static enum evm_status
 encode_bytes(struct evm_arena *arena, uint8_t out[32], const struct evm_json *value,
 			 const struct typed_place *place, struct evm_error *err)
 {
-	size_t		len;
-	size_t		decoded_len;
+	size_t len;
+	size_t decoded_len;
 	const char *text = evm_json_string(value, &len);
 	struct evm_hash hash;
-	uint8_t    *bytes;
+	uint8_t *bytes;
 
 	if (text == NULL)
 		return refuse(err, EVM_ERR_TYPE, place, "not 0x hexadecimal");
@@ -159,7 +159,7 @@ static enum evm_status
 encode_string(uint8_t out[32], const struct evm_json *value, const struct typed_place *place,
 			  struct evm_error *err)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(value, &len);
 	struct evm_hash hash;
 
@@ -172,8 +172,7 @@ encode_string(uint8_t out[32], const struct evm_json *value, const struct typed_
 
 static enum evm_status
 encode_single(struct typed_types *types, uint8_t out[32], const struct typed_type *type,
-			  const struct evm_json *value, const struct typed_place *place,
-			  struct evm_error *err)
+			  const struct evm_json *value, const struct typed_place *place, struct evm_error *err)
 {
 	struct evm_hash hash;
 	enum evm_status status = EVM_OK;
@@ -195,8 +194,8 @@ encode_single(struct typed_types *types, uint8_t out[32], const struct typed_typ
 		case TYPED_STRING:
 			return encode_string(out, value, place, err);
 		case TYPED_STRUCT:
-			status = evm_typed_hash_struct(types, &hash, &types->structs[type->struct_index],
-										   value, place, err);
+			status = evm_typed_hash_struct(types, &hash, &types->structs[type->struct_index], value,
+										   place, err);
 			if (status == EVM_OK)
 				memcpy(out, hash.b, sizeof(hash.b));
 			break;
@@ -207,13 +206,13 @@ encode_single(struct typed_types *types, uint8_t out[32], const struct typed_typ
 /* dimensions_left counts from the innermost: 0 is a single value. */
 static enum evm_status
 encode_array(struct typed_types *types, uint8_t out[32], const struct typed_type *type,
-			 size_t dimensions_left, const struct evm_json *value,
-			 const struct typed_place *place, struct evm_error *err)
+			 size_t dimensions_left, const struct evm_json *value, const struct typed_place *place,
+			 struct evm_error *err)
 {
 	const size_t n = evm_json_array_size(value);
 	struct evm_keccak keccak;
 	struct evm_hash hash;
-	uint64_t	wanted;
+	uint64_t wanted;
 
 	if (dimensions_left == 0)
 		return encode_single(types, out, type, value, place, err);
@@ -226,7 +225,7 @@ encode_array(struct typed_types *types, uint8_t out[32], const struct typed_type
 	for (size_t i = 0; i < n; i++)
 	{
 		const struct typed_place element = {.up = place, .index = i};
-		uint8_t		encoded[32];
+		uint8_t encoded[32];
 		enum evm_status status = encode_array(types, encoded, type, dimensions_left - 1,
 											  evm_json_array_get(value, i), &element, err);
 
@@ -266,7 +265,7 @@ evm_typed_hash_struct(struct typed_types *types, struct evm_hash *out, struct ty
 		const struct typed_field *field = &type->fields[i];
 		const struct typed_place member = {.up = place, .name = field->name};
 		const struct evm_json *node = evm_json_object_get(value, field->name);
-		uint8_t		encoded[32];
+		uint8_t encoded[32];
 
 		if (evm_json_kind(node) == EVM_JSON_NULL)
 			return refuse(err, EVM_ERR_MISMATCH, &member, "missing or null");

@@ -48,8 +48,8 @@ try_keys(const char *text, size_t len)
 {
 	struct evm_hd_node node;
 	struct evm_key key;
-	uint8_t		public_key[33];
-	uint8_t		chain_code[32];
+	uint8_t public_key[33];
+	uint8_t chain_code[32];
 	struct evm_error err;
 	enum evm_status status = evm_hd_parse_private(&node, text, len, &err);
 

@@ -9,18 +9,16 @@
 #include "evm/keystore.h"
 
 /* Low, so that inputs are tried by the thousand; a time-out of the fuzzer is a finding. */
-static const struct evm_keystore_limits limits = {
-	.memory_bytes = 1024 * 1024,
-	.scrypt_cost = 8192,
-	.iterations = 1024
-};
+static const struct evm_keystore_limits limits = {.memory_bytes = 1024 * 1024,
+												  .scrypt_cost = 8192,
+												  .iterations = 1024};
 
 void
 fuzz_one(struct evm_arena *arena, const uint8_t *data, size_t len)
 {
 	struct evm_key key;
 	struct evm_error err;
-	size_t		password_len;
+	size_t password_len;
 	enum evm_status status;
 
 	if (len == 0 || data[0] >= len)

@@ -14,8 +14,8 @@ check_authorizations(struct evm_arena *arena, const struct evm_tx *tx)
 	for (size_t i = 0; i < tx->authorization_count; i++)
 	{
 		struct evm_address authority;
-		const enum evm_status status = evm_authorization_authority(arena, &authority,
-																   &tx->authorizations[i]);
+		const enum evm_status status =
+			evm_authorization_authority(arena, &authority, &tx->authorizations[i]);
 
 		FUZZ_CHECK(status == EVM_OK || status == EVM_ERR_CRYPTO || status == EVM_ERR_MEMORY);
 	}
@@ -28,7 +28,7 @@ fuzz_one(struct evm_arena *arena, const uint8_t *data, size_t len)
 	struct evm_bytes raw;
 	struct evm_address sender;
 	struct evm_error err;
-	uint64_t	floor;
+	uint64_t floor;
 	enum evm_status status = evm_tx_decode(arena, &tx, data, len, &err);
 
 	if (status != EVM_OK)

@@ -15,7 +15,7 @@ fuzz_one(struct evm_arena *arena, const uint8_t *data, size_t len)
 	struct evm_typed_data second;
 	struct evm_error err;
 	enum evm_status status = evm_typed_data_hash(arena, &first, (const char *) data, len, &err);
-	size_t		name_len;
+	size_t name_len;
 
 	if (status != EVM_OK)
 	{

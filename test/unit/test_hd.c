@@ -20,9 +20,9 @@ parse(struct evm_mnemonic *mnemonic, const char *text, struct evm_error *err)
 
 TEST(word_list_is_that_of_bip39)
 {
-	char		joined[EVM_BIP39_WORDS * (EVM_BIP39_WORD_BYTES + 1)];
-	uint8_t		hash[EVM_SHA256_BYTES];
-	size_t		len = 0;
+	char joined[EVM_BIP39_WORDS * (EVM_BIP39_WORD_BYTES + 1)];
+	uint8_t hash[EVM_SHA256_BYTES];
+	size_t len = 0;
 
 	for (size_t i = 0; i < EVM_BIP39_WORDS; i++)
 	{
@@ -72,7 +72,7 @@ TEST(mnemonic_refusals_show_no_word)
 TEST(passphrases_are_bounded)
 {
 	static char passphrase[5000];
-	uint8_t		seed[EVM_SEED_BYTES];
+	uint8_t seed[EVM_SEED_BYTES];
 
 	CHECK_NUMBER(evm_mnemonic_seed(seed, "a", 1, passphrase, 4096), EVM_OK);
 	CHECK_NUMBER(evm_mnemonic_seed(seed, "a", 1, passphrase, 4097), EVM_ERR_LIMIT);
@@ -142,7 +142,7 @@ TEST(paths_agree_on_marks_and_parts)
 
 TEST(paths_end_at_255_steps)
 {
-	char		path[2 * 256 + 1];
+	char path[2 * 256 + 1];
 	const struct evm_hd_node from = master();
 	struct evm_hd_node node;
 	struct evm_error err;
@@ -172,11 +172,11 @@ TEST(extended_keys_are_read_strictly)
 	static const char xprv[] =
 		"xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNN"
 		"U3TGtRBeJgk33yuGBxrMPHi";
-	char		spoilt[sizeof(xprv)];
+	char spoilt[sizeof(xprv)];
 	struct evm_hd_node node;
 	struct evm_error err;
-	uint8_t		public_key[33];
-	uint8_t		chain_code[32];
+	uint8_t public_key[33];
+	uint8_t chain_code[32];
 
 	CHECK_NUMBER(evm_hd_parse_private(&node, xprv, 111, &err), EVM_OK);
 	CHECK_NUMBER(node.key.secret[0], 0xe8);

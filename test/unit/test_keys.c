@@ -18,9 +18,8 @@ parse(struct evm_key *key, const char *text, struct evm_error *err)
 
 TEST(key_forms)
 {
-	static const char *const forms[] = {
-		DIGITS, "0x" DIGITS, "0X" DIGITS, " 0x" DIGITS "\n", "\t" DIGITS " \r\n", DIGITS "\n"
-	};
+	static const char *const forms[] =
+		{DIGITS, "0x" DIGITS, "0X" DIGITS, " 0x" DIGITS "\n", "\t" DIGITS " \r\n", DIGITS "\n"};
 	struct evm_key key;
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
@@ -42,15 +41,19 @@ TEST(key_refusals_show_no_input)
 	CHECK_NUMBER(parse(&key, "", &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(parse(&key, "0x", &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(parse(&key, "gc0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318",
-					   &err), EVM_ERR_SYNTAX);
+					   &err),
+				 EVM_ERR_SYNTAX);
 	CHECK_TEXT(err.message, "private key has a character that is not a hexadecimal digit");
 	CHECK_NUMBER(parse(&key, "0000000000000000000000000000000000000000000000000000000000000000",
-					   &err), EVM_ERR_CRYPTO);
+					   &err),
+				 EVM_ERR_CRYPTO);
 	CHECK_TEXT(err.message, "private key is zero or not below the order of secp256k1");
 	CHECK_NUMBER(parse(&key, "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",
-					   &err), EVM_ERR_CRYPTO);
+					   &err),
+				 EVM_ERR_CRYPTO);
 	CHECK_NUMBER(parse(&key, "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364140",
-					   &err), EVM_OK);
+					   &err),
+				 EVM_OK);
 }
 
 /* The library would abort the process on some of these. */
@@ -60,7 +63,7 @@ TEST(keys_that_are_none)
 	struct evm_address address;
 	struct evm_signature signature;
 	struct evm_hash hash = {{1}};
-	uint8_t		bytes[64];
+	uint8_t bytes[64];
 
 	CHECK_NUMBER(evm_key_check(&key), EVM_ERR_CRYPTO);
 	CHECK_NUMBER(evm_key_address(&address, &key), EVM_ERR_CRYPTO);
@@ -78,11 +81,12 @@ TEST(keys_that_are_none)
 TEST(key_sums_stay_in_range)
 {
 	struct evm_key key;
-	uint8_t		tweak[32] = {0};
+	uint8_t tweak[32] = {0};
 
 	/* n - 1, plus 0, plus 1. */
 	CHECK_NUMBER(parse(&key, "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364140",
-					   NULL), EVM_OK);
+					   NULL),
+				 EVM_OK);
 	CHECK_NUMBER(evm_key_add(&key, tweak), EVM_OK);
 	tweak[31] = 1;
 	CHECK_NUMBER(evm_key_add(&key, tweak), EVM_ERR_CRYPTO);
@@ -123,7 +127,7 @@ TEST(signature_bytes_are_read_strictly)
 	struct evm_signature signature;
 	struct evm_signature got;
 	struct evm_error err;
-	uint8_t		bytes[EVM_SIGNATURE_BYTES];
+	uint8_t bytes[EVM_SIGNATURE_BYTES];
 
 	CHECK_NUMBER(parse(&key, DIGITS, NULL), EVM_OK);
 	evm_personal_hash(&hash, (const uint8_t *) "hello", 5);

@@ -27,10 +27,9 @@ static enum evm_status
 decrypt(const char *text, const char *password, struct evm_key *key, struct evm_error *err)
 {
 	struct evm_arena *arena = evm_arena_create(&evm_malloc_allocator, ARENA_BYTES);
-	const enum evm_status status = evm_keystore_decrypt(arena, key, text, strlen(text),
-														(const uint8_t *) password,
-														strlen(password),
-														&evm_keystore_default_limits, err);
+	const enum evm_status status =
+		evm_keystore_decrypt(arena, key, text, strlen(text), (const uint8_t *) password,
+							 strlen(password), &evm_keystore_default_limits, err);
 
 	evm_arena_destroy(arena);
 	return status;
@@ -43,7 +42,7 @@ replaced(const char *text, const char *from, const char *to)
 	static char out[2][2 * sizeof(good)];
 	static unsigned next;
 	const char *at = strstr(text, from);
-	char	   *result = out[next++ % 2];
+	char *result = out[next++ % 2];
 
 	CHECK(at != NULL);
 	snprintf(result, sizeof(out[0]), "%.*s%s%s", (int) (at - text), text, to, at + strlen(from));
@@ -94,8 +93,7 @@ TEST(keystore_address_is_optional_but_right)
 
 TEST(keystore_says_what_is_wrong_with_it)
 {
-	check_change("\"version\":3", "\"version\":1", EVM_ERR_MALFORMED,
-				 "key file: version is not 3");
+	check_change("\"version\":3", "\"version\":1", EVM_ERR_MALFORMED, "key file: version is not 3");
 	check_change("\"crypto\"", "\"cripto\"", EVM_ERR_MALFORMED,
 				 "key file: crypto is missing or not an object");
 	check_change("aes-128-ctr", "aes-128-cbc", EVM_ERR_MALFORMED,
@@ -104,14 +102,12 @@ TEST(keystore_says_what_is_wrong_with_it)
 				 "key file: iv has a wrong length");
 	check_change("deadbeef1dead", "deadbeef1dexx", EVM_ERR_MALFORMED,
 				 "key file: iv is not hexadecimal");
-	check_change("cea5", "cea5cea5", EVM_ERR_MALFORMED,
-				 "key file: ciphertext has a wrong length");
+	check_change("cea5", "cea5cea5", EVM_ERR_MALFORMED, "key file: ciphertext has a wrong length");
 	check_change("\"mac\"", "\"nac\"", EVM_ERR_MALFORMED,
 				 "key file: mac is missing or not a string");
 	check_change("\"scrypt\"", "\"argon2\"", EVM_ERR_MALFORMED,
 				 "key file: kdf is neither scrypt nor pbkdf2");
-	check_change("\"dklen\":32", "\"dklen\":31", EVM_ERR_MALFORMED,
-				 "key file: dklen is not 32");
+	check_change("\"dklen\":32", "\"dklen\":31", EVM_ERR_MALFORMED, "key file: dklen is not 32");
 	check_change("\"n\":1024", "\"n\":1000", EVM_ERR_MALFORMED,
 				 "key file: scrypt n is not a power of 2");
 	check_change("\"n\":1024", "\"n\":1", EVM_ERR_MALFORMED,
@@ -129,8 +125,8 @@ TEST(keystore_cost_is_limited)
 				 "key file: scrypt with n 524288 and r 8 needs more memory than the limit");
 	check_change(scrypt_params, "\"n\":2,\"dklen\":32,\"p\":1,\"r\":4294967295", EVM_ERR_LIMIT,
 				 "key file: scrypt with n 2 and r 4294967295 needs more memory than the limit");
-	check_change(scrypt_params,
-				 "\"n\":4611686018427387904,\"dklen\":32,\"p\":1,\"r\":4294967295", EVM_ERR_LIMIT,
+	check_change(scrypt_params, "\"n\":4611686018427387904,\"dklen\":32,\"p\":1,\"r\":4294967295",
+				 EVM_ERR_LIMIT,
 				 "key file: scrypt with n 4611686018427387904 and r 4294967295 needs more memory "
 				 "than the limit");
 	check_change(scrypt_params, "\"n\":262144,\"dklen\":32,\"p\":5,\"r\":8", EVM_ERR_LIMIT,
@@ -138,14 +134,14 @@ TEST(keystore_cost_is_limited)
 	check_change(scrypt_params, "\"n\":2,\"dklen\":32,\"p\":1,\"r\":4294967296", EVM_ERR_LIMIT,
 				 "key file: scrypt r or p is too large");
 	check_text(replaced(replaced(good, kdf_name, "\"kdf\":\"pbkdf2\""), scrypt_params,
-						"\"c\":10000001,\"dklen\":32,\"prf\":\"hmac-sha256\""), EVM_ERR_LIMIT,
-			   "key file: 10000001 iterations of pbkdf2 are above the limit");
+						"\"c\":10000001,\"dklen\":32,\"prf\":\"hmac-sha256\""),
+			   EVM_ERR_LIMIT, "key file: 10000001 iterations of pbkdf2 are above the limit");
 	check_text(replaced(replaced(good, kdf_name, "\"kdf\":\"pbkdf2\""), scrypt_params,
-						"\"c\":10,\"dklen\":32,\"prf\":\"hmac-md5\""), EVM_ERR_MALFORMED,
-			   "key file: prf is not hmac-sha256");
+						"\"c\":10,\"dklen\":32,\"prf\":\"hmac-md5\""),
+			   EVM_ERR_MALFORMED, "key file: prf is not hmac-sha256");
 	check_text(replaced(replaced(good, kdf_name, "\"kdf\":\"pbkdf2\""), scrypt_params,
-						"\"c\":10,\"dklen\":32,\"prf\":\"hmac-sha256\""), EVM_ERR_MISMATCH,
-			   "key file: wrong password");
+						"\"c\":10,\"dklen\":32,\"prf\":\"hmac-sha256\""),
+			   EVM_ERR_MISMATCH, "key file: wrong password");
 }
 
 TEST(keystore_size_is_limited)

@@ -16,23 +16,21 @@ make_tx(enum evm_tx_type type)
 {
 	static const struct evm_hash blob_hash = {{0x01}};
 	static const struct evm_authorization authorization = {.nonce = 1};
-	struct evm_tx tx = {
-		.type = type,
-		.has_chain_id = true,
-		.chain_id = 1,
-		.nonce = 7,
-		.gas_price = {{100}},
-		.max_fee_per_gas = {{100}},
-		.max_priority_fee_per_gas = {{2}},
-		.gas_limit = 21000,
-		.to = {{0x35}},
-		.value = {{1}},
-		.max_fee_per_blob_gas = {{1}},
-		.blob_hashes = &blob_hash,
-		.blob_hash_count = 1,
-		.authorizations = &authorization,
-		.authorization_count = 1
-	};
+	struct evm_tx tx = {.type = type,
+						.has_chain_id = true,
+						.chain_id = 1,
+						.nonce = 7,
+						.gas_price = {{100}},
+						.max_fee_per_gas = {{100}},
+						.max_priority_fee_per_gas = {{2}},
+						.gas_limit = 21000,
+						.to = {{0x35}},
+						.value = {{1}},
+						.max_fee_per_blob_gas = {{1}},
+						.blob_hashes = &blob_hash,
+						.blob_hash_count = 1,
+						.authorizations = &authorization,
+						.authorization_count = 1};
 
 	return tx;
 }
@@ -172,7 +170,7 @@ TEST(tx_intrinsic_gas_counts_what_the_type_has)
 	static const struct evm_access accesses[2] = {{.storage_keys = keys, .storage_key_count = 2}};
 	static const uint8_t data[33] = {0, 1};
 	struct evm_tx tx = make_tx(EVM_TX_LEGACY);
-	uint64_t	floor;
+	uint64_t floor;
 
 	CHECK_NUMBER(evm_tx_intrinsic_gas(&floor, &tx), 21000);
 	CHECK_NUMBER(floor, 21000);

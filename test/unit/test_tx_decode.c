@@ -11,14 +11,25 @@
 #define ARENA_BYTES (1024 * 1024)
 
 /* n, the order of the curve. */
-static const struct evm_word order = {{
-	0xbfd25e8cd0364141, 0xbaaedce6af48a03b, 0xfffffffffffffffe, 0xffffffffffffffff
-}};
+static const struct evm_word order = {
+	{0xbfd25e8cd0364141, 0xbaaedce6af48a03b, 0xfffffffffffffffe, 0xffffffffffffffff}};
 
 /* A signed EIP-1559 transaction, as its items; a test replaces one. */
 enum item
 {
-	CHAIN_ID, NONCE, PRIORITY, FEE, GAS, TO, VALUE, DATA, ACCESS, PARITY, R, S, ITEMS
+	CHAIN_ID,
+	NONCE,
+	PRIORITY,
+	FEE,
+	GAS,
+	TO,
+	VALUE,
+	DATA,
+	ACCESS,
+	PARITY,
+	R,
+	S,
+	ITEMS
 };
 
 struct items
@@ -38,16 +49,14 @@ signed_items(void)
 	struct evm_hash hash;
 	struct evm_rlp_item item;
 
-	items.tx = (struct evm_tx) {
-		.type = EVM_TX_DYNAMIC_FEE,
-		.has_chain_id = true,
-		.chain_id = 31337,
-		.nonce = 7,
-		.max_fee_per_gas = {{100}},
-		.max_priority_fee_per_gas = {{2}},
-		.gas_limit = 21000,
-		.to = {{0x35}}
-	};
+	items.tx = (struct evm_tx){.type = EVM_TX_DYNAMIC_FEE,
+							   .has_chain_id = true,
+							   .chain_id = 31337,
+							   .nonce = 7,
+							   .max_fee_per_gas = {{100}},
+							   .max_priority_fee_per_gas = {{2}},
+							   .gas_limit = 21000,
+							   .to = {{0x35}}};
 	CHECK_NUMBER(evm_tx_sign(items.arena, &raw, &hash, &items.tx, &key, NULL), EVM_OK);
 	CHECK_NUMBER(evm_rlp_whole(&item, true, raw.data + 1, raw.len - 1, NULL), EVM_OK);
 	cursor = item.payload;
@@ -131,11 +140,9 @@ TEST(raw_tx_fields_are_canonical)
 	REPLACED(NONCE, "\xc0", EVM_ERR_MALFORMED, "transaction: nonce is a list");
 	REPLACED(GAS, "\x89\x01\x00\x00\x00\x00\x00\x00\x00\x00", EVM_ERR_MALFORMED,
 			 "transaction: gas limit has leading zeros or is longer than 64 bits");
-	REPLACED(TO, "\x82\x01\x02", EVM_ERR_MALFORMED,
-			 "transaction: recipient is not 20 bytes long");
+	REPLACED(TO, "\x82\x01\x02", EVM_ERR_MALFORMED, "transaction: recipient is not 20 bytes long");
 	REPLACED(ACCESS, "\x80", EVM_ERR_MALFORMED, "transaction: access list is not a list");
-	REPLACED(ACCESS, "\xc1\xc0", EVM_ERR_TRUNCATED,
-			 "transaction: access list address is missing");
+	REPLACED(ACCESS, "\xc1\xc0", EVM_ERR_TRUNCATED, "transaction: access list address is missing");
 	REPLACED(ACCESS, "\xc3\xc2\x01\xc0", EVM_ERR_MALFORMED,
 			 "transaction: access list address has a wrong length");
 }
@@ -148,10 +155,8 @@ TEST(raw_tx_signatures_are_canonical)
 
 	REPLACED(PARITY, "\x02", EVM_ERR_MALFORMED, "transaction: y parity is neither 0 nor 1");
 	REPLACED(PARITY, "\x1b", EVM_ERR_MALFORMED, "transaction: y parity is neither 0 nor 1");
-	REPLACED(R, "\x80", EVM_ERR_CRYPTO,
-			 "transaction: signature is out of range or has a high s");
-	REPLACED(S, "\x80", EVM_ERR_CRYPTO,
-			 "transaction: signature is out of range or has a high s");
+	REPLACED(R, "\x80", EVM_ERR_CRYPTO, "transaction: signature is out of range or has a high s");
+	REPLACED(S, "\x80", EVM_ERR_CRYPTO, "transaction: signature is out of range or has a high s");
 
 	/* The twin with s' = n - s and the other parity signs as well, but is not low. */
 	evm_word_from_be(&s, items.tx.signature.s, 32);
@@ -192,14 +197,12 @@ TEST(raw_tx_keeps_authorizations_that_a_chain_skips)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
 	struct evm_authorization authorization = {.chain_id = {{1}}, .nonce = UINT64_MAX};
-	struct evm_tx tx = {
-		.type = EVM_TX_SET_CODE,
-		.has_chain_id = true,
-		.chain_id = 1,
-		.gas_limit = 100000,
-		.authorizations = &authorization,
-		.authorization_count = 1
-	};
+	struct evm_tx tx = {.type = EVM_TX_SET_CODE,
+						.has_chain_id = true,
+						.chain_id = 1,
+						.gas_limit = 100000,
+						.authorizations = &authorization,
+						.authorization_count = 1};
 	struct evm_tx decoded;
 	struct evm_key key = {{1}};
 	struct evm_address authority;

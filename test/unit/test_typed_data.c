@@ -90,13 +90,12 @@ check_document(const char *text, const char *message)
 
 TEST(typed_data_of_eip712_example)
 {
-	static const char *const texts[] = {
-		"{\"types\":{\"EIP712Domain\":[{\"name\":\"name\",\"type\":\"string\"},"
-		"{\"name\":\"version\",\"type\":\"string\"},{\"name\":\"chainId\",\"type\":\"uint256\"},"
-		"{\"name\":\"verifyingContract\",\"type\":\"address\"}]," MAIL_TYPES "}," MAIL_REST "}",
-		/* The domain's type may be left out, as ethers and viem do. */
-		"{\"types\":{" MAIL_TYPES "}," MAIL_REST "}"
-	};
+	static const char *const texts[] =
+		{"{\"types\":{\"EIP712Domain\":[{\"name\":\"name\",\"type\":\"string\"},"
+		 "{\"name\":\"version\",\"type\":\"string\"},{\"name\":\"chainId\",\"type\":\"uint256\"},"
+		 "{\"name\":\"verifyingContract\",\"type\":\"address\"}]," MAIL_TYPES "}," MAIL_REST "}",
+		 /* The domain's type may be left out, as ethers and viem do. */
+		 "{\"types\":{" MAIL_TYPES "}," MAIL_REST "}"};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 	{
@@ -118,8 +117,11 @@ TEST(typed_data_of_a_domain_alone)
 {
 	struct evm_typed_data data;
 
-	CHECK_NUMBER(hash_text(&data, "{\"types\":{" DOMAIN_TYPE "},\"primaryType\":\"EIP712Domain\","
-						   "\"domain\":{\"chainId\":\"0x1\"}}", NULL), EVM_OK);
+	CHECK_NUMBER(hash_text(&data,
+						   "{\"types\":{" DOMAIN_TYPE "},\"primaryType\":\"EIP712Domain\","
+						   "\"domain\":{\"chainId\":\"0x1\"}}",
+						   NULL),
+				 EVM_OK);
 	CHECK(memcmp(&data.struct_hash, &data.domain_separator, sizeof(data.struct_hash)) == 0);
 	CHECK(memcmp(&data.digest, &data.domain_separator, sizeof(data.digest)) != 0);
 }
@@ -168,7 +170,8 @@ TEST(typed_values_of_wrong_kinds)
 				"typed data: message.x: not 0x hexadecimal of the length of its type");
 	check_value("address", "5", "typed data: message.x: not an address");
 	check_value("address", "\"0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD827\"",
-				"typed data: message.x: address has a wrong EIP-55 checksum; if it is the one meant, "
+				"typed data: message.x: address has a wrong EIP-55 checksum; if it is the one "
+				"meant, "
 				"write 0xCd2a3d9f938E13cd947eC05abc7Fe734df8dd827");
 	check_value("M", "7", "typed data: message.x: not an object");
 }
@@ -192,11 +195,27 @@ TEST(typed_arrays_have_their_lengths)
 
 TEST(typed_types_are_read_strictly)
 {
-	static const char *const bad[] = {
-		"uint", "int", "uint7", "uint264", "uint08", "int0", "bytes0", "bytes33", "Q", "",
-		"uint8[0]", "uint8[01]", "uint8[", "uint8]", "uint8[]x", "uint8[-1]", "[]", "uint8[ ]",
-		"uint8[1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1]", " uint8", "fixed"
-	};
+	static const char *const bad[] = {"uint",
+									  "int",
+									  "uint7",
+									  "uint264",
+									  "uint08",
+									  "int0",
+									  "bytes0",
+									  "bytes33",
+									  "Q",
+									  "",
+									  "uint8[0]",
+									  "uint8[01]",
+									  "uint8[",
+									  "uint8]",
+									  "uint8[]x",
+									  "uint8[-1]",
+									  "[]",
+									  "uint8[ ]",
+									  "uint8[1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1]",
+									  " uint8",
+									  "fixed"};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		check_value(bad[i], "1",
@@ -260,8 +279,10 @@ TEST(typed_data_messages_are_safe_to_show)
 	struct evm_typed_data data;
 	struct evm_error err;
 
-	CHECK_NUMBER(hash_text(&data, "{\"types\":{\"M\":[{\"name\":\"\xc3\xa9\",\"type\":\"bool\"}]},"
-						   "\"primaryType\":\"M\",\"domain\":{},\"message\":{}}", &err),
+	CHECK_NUMBER(hash_text(&data,
+						   "{\"types\":{\"M\":[{\"name\":\"\xc3\xa9\",\"type\":\"bool\"}]},"
+						   "\"primaryType\":\"M\",\"domain\":{},\"message\":{}}",
+						   &err),
 				 EVM_ERR_MISMATCH);
 	CHECK_TEXT(err.message, "typed data: message.??: missing or null");
 }

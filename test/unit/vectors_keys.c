@@ -22,9 +22,9 @@ check_key_address(struct evm_arena *arena, const struct evm_json *row, struct ve
 {
 	const char *text = vector_text(row, "key");
 	const char *checksum = vector_text(row, "checksum");
-	const bool	valid = evm_json_kind(evm_json_object_get(row, "valid")) != EVM_JSON_FALSE;
-	char		formatted[EVM_ADDRESS_TEXT_BYTES];
-	uint8_t		public_key[64];
+	const bool valid = evm_json_kind(evm_json_object_get(row, "valid")) != EVM_JSON_FALSE;
+	char formatted[EVM_ADDRESS_TEXT_BYTES];
+	uint8_t public_key[64];
 	struct evm_key key;
 	struct evm_address address;
 	struct evm_bytes want;
@@ -47,8 +47,8 @@ check_key_address(struct evm_arena *arena, const struct evm_json *row, struct ve
 static enum vector_result
 check_personal(struct evm_arena *arena, const struct evm_json *row, struct vector_note *note)
 {
-	uint8_t		bytes[EVM_SIGNATURE_BYTES];
-	uint8_t		want[EVM_SIGNATURE_BYTES];
+	uint8_t bytes[EVM_SIGNATURE_BYTES];
+	uint8_t want[EVM_SIGNATURE_BYTES];
 	struct evm_key key;
 	struct evm_bytes message;
 	struct evm_hash hash;
@@ -98,7 +98,7 @@ put_hangul(char *out, unsigned code)
 {
 	const unsigned syllable = code - HANGUL_FIRST;
 	const unsigned tail = syllable % HANGUL_TAILS;
-	size_t		len = put_utf8(out, 0x1100 + syllable / (HANGUL_VOWELS * HANGUL_TAILS));
+	size_t len = put_utf8(out, 0x1100 + syllable / (HANGUL_VOWELS * HANGUL_TAILS));
 
 	len += put_utf8(out + len, 0x1161 + syllable / HANGUL_TAILS % HANGUL_VOWELS);
 	if (tail != 0)
@@ -113,13 +113,13 @@ put_hangul(char *out, unsigned code)
 static char *
 normalize(struct evm_arena *arena, const char *text, size_t *out_len)
 {
-	char	   *out = evm_arena_alloc(arena, 3 * strlen(text) + 1);
-	size_t		len = 0;
+	char *out = evm_arena_alloc(arena, 3 * strlen(text) + 1);
+	size_t len = 0;
 
 	while (*text != '\0')
 	{
 		const unsigned char *c = (const unsigned char *) text;
-		unsigned	code = 0;
+		unsigned code = 0;
 
 		if (c[0] >> 4 == 0xe && c[1] != 0 && c[2] != 0)
 			code = (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
@@ -160,8 +160,8 @@ check_english(struct evm_arena *arena, const struct evm_json *row, struct vector
 		return vector_fail(note, "mnemonic is \"%s\"", mnemonic.text);
 	if (!vector_bytes(arena, row, "entropy", &entropy))
 		return VECTOR_PASS;
-	return vector_same_bytes(note, "entropy", mnemonic.entropy, mnemonic.entropy_len,
-							 entropy.data, entropy.len);
+	return vector_same_bytes(note, "entropy", mnemonic.entropy, mnemonic.entropy_len, entropy.data,
+							 entropy.len);
 }
 
 static enum vector_result
@@ -200,8 +200,7 @@ check_path(struct evm_arena *arena, const struct evm_json *row, struct evm_hd_no
 	if (evm_hd_master(&master, seed.data, seed.len, &err) != EVM_OK ||
 		evm_hd_derive(node, &master, path, strlen(path), &err) != EVM_OK)
 		return vector_fail(note, "%s", err.message);
-	if (check_extended(row, "root_xprv", &master, note) ||
-		check_extended(row, "xprv", node, note))
+	if (check_extended(row, "root_xprv", &master, note) || check_extended(row, "xprv", node, note))
 		return VECTOR_FAIL;
 	return vector_same_bytes(note, "key", node->key.secret, 32, key.secret, 32);
 }
@@ -212,10 +211,10 @@ check_hd(struct evm_arena *arena, const struct evm_json *row, struct vector_note
 	const char *lang = vector_text(row, "lang");
 	const char *text = vector_text(row, "mnemonic");
 	const char *passphrase = vector_text(row, "passphrase");
-	uint8_t		seed[EVM_SEED_BYTES];
-	size_t		mnemonic_len;
-	size_t		passphrase_len;
-	char	   *mnemonic = normalize(arena, text, &mnemonic_len);
+	uint8_t seed[EVM_SEED_BYTES];
+	size_t mnemonic_len;
+	size_t passphrase_len;
+	char *mnemonic = normalize(arena, text, &mnemonic_len);
 	struct evm_bytes want;
 	struct evm_hd_node node;
 	struct evm_address address;
@@ -255,16 +254,15 @@ check_bip32(struct evm_arena *arena, const struct evm_json *row, struct vector_n
 	const char *invalid = vector_text(row, "xkey");
 	const char *xpub = vector_text(row, "xpub");
 	struct evm_hd_node node;
-	uint8_t		public_key[33];
-	uint8_t		want_key[33];
-	uint8_t		chain_code[32];
-	uint8_t		want_code[32];
+	uint8_t public_key[33];
+	uint8_t want_key[33];
+	uint8_t chain_code[32];
+	uint8_t want_code[32];
 
 	if (invalid != NULL)
 	{
 		if (evm_hd_parse_private(&node, invalid, strlen(invalid), NULL) == EVM_OK ||
-			evm_hd_parse_public(public_key, chain_code, invalid, strlen(invalid),
-								NULL) == EVM_OK)
+			evm_hd_parse_public(public_key, chain_code, invalid, strlen(invalid), NULL) == EVM_OK)
 			return vector_fail(note, "accepted, but: %s", vector_text(row, "why"));
 		return VECTOR_PASS;
 	}
@@ -289,7 +287,7 @@ check_keystore(struct evm_arena *arena, const struct evm_json *row, struct vecto
 {
 	const char *text = vector_text(row, "keystore");
 	const char *password = vector_text(row, "password");
-	const bool	valid = evm_json_is_true(evm_json_object_get(row, "valid"));
+	const bool valid = evm_json_is_true(evm_json_object_get(row, "valid"));
 	struct evm_key key;
 	struct evm_key want;
 	struct evm_error err;
@@ -313,7 +311,7 @@ check_kdf(struct evm_arena *arena, const struct evm_json *row, struct vector_not
 	struct evm_bytes password;
 	struct evm_bytes salt;
 	struct evm_bytes want;
-	uint8_t    *got;
+	uint8_t *got;
 	enum evm_status status;
 
 	if (kdf == NULL || !vector_bytes(arena, row, "password", &password) ||
@@ -323,27 +321,25 @@ check_kdf(struct evm_arena *arena, const struct evm_json *row, struct vector_not
 	if (strcmp(kdf, "scrypt") == 0)
 	{
 		struct evm_scrypt_cost cost = {0};
-		uint64_t	r;
-		uint64_t	p;
+		uint64_t r;
+		uint64_t p;
 
 		if (!read_u64(row, "n", &cost.n) || !read_u64(row, "r", &r) || !read_u64(row, "p", &p))
 			return vector_fail(note, UNREADABLE);
 		cost.r = (uint32_t) r;
 		cost.p = (uint32_t) p;
-		status = evm_scrypt(got, want.len, password.data, password.len, salt.data, salt.len,
-							&cost);
+		status = evm_scrypt(got, want.len, password.data, password.len, salt.data, salt.len, &cost);
 	}
 	else
 	{
 		const char *prf = vector_text(row, "prf");
-		uint64_t	iterations;
+		uint64_t iterations;
 
 		if (prf == NULL || !read_u64(row, "c", &iterations))
 			return vector_fail(note, UNREADABLE);
-		status = evm_pbkdf2(got, want.len,
-							strcmp(prf, "hmac-sha512") == 0 ? EVM_SHA512 : EVM_SHA256,
-							password.data, password.len, salt.data, salt.len,
-							(uint32_t) iterations);
+		status =
+			evm_pbkdf2(got, want.len, strcmp(prf, "hmac-sha512") == 0 ? EVM_SHA512 : EVM_SHA256,
+					   password.data, password.len, salt.data, salt.len, (uint32_t) iterations);
 	}
 	if (status != EVM_OK)
 		return vector_fail(note, "the library refuses it");
@@ -357,30 +353,28 @@ check_hmac(struct evm_arena *arena, const struct evm_json *row, struct vector_no
 	struct evm_bytes key;
 	struct evm_bytes data;
 	struct evm_bytes want;
-	uint8_t		got[EVM_SHA512_BYTES];
-	bool		is_512;
+	uint8_t got[EVM_SHA512_BYTES];
+	bool is_512;
 
 	if (alg == NULL || !vector_bytes(arena, row, "key", &key) ||
 		!vector_bytes(arena, row, "data", &data) || !vector_bytes(arena, row, "hmac", &want))
 		return vector_fail(note, UNREADABLE);
 	is_512 = strcmp(alg, "sha512") == 0;
-	if (evm_hmac(got, is_512 ? EVM_SHA512 : EVM_SHA256, key.data, key.len, data.data,
-				 data.len) != EVM_OK)
+	if (evm_hmac(got, is_512 ? EVM_SHA512 : EVM_SHA256, key.data, key.len, data.data, data.len) !=
+		EVM_OK)
 		return vector_fail(note, "the library refuses it");
 	return vector_same_bytes(note, "hmac", got, is_512 ? EVM_SHA512_BYTES : EVM_SHA256_BYTES,
 							 want.data, want.len);
 }
 
-static const struct vector_family key_families[] = {
-	{"key_address", check_key_address},
-	{"personal_sign", check_personal},
-	{"hd", check_hd},
-	{"hd_invalid", check_hd_invalid},
-	{"bip32", check_bip32},
-	{"keystore", check_keystore},
-	{"kdf", check_kdf},
-	{"hmac", check_hmac},
-	{NULL, NULL}
-};
+static const struct vector_family key_families[] = {{"key_address", check_key_address},
+													{"personal_sign", check_personal},
+													{"hd", check_hd},
+													{"hd_invalid", check_hd_invalid},
+													{"bip32", check_bip32},
+													{"keystore", check_keystore},
+													{"kdf", check_kdf},
+													{"hmac", check_hmac},
+													{NULL, NULL}};
 
 VECTOR_FAMILIES(key_families);

@@ -27,7 +27,7 @@ read_fixed(struct evm_arena *arena, const struct evm_json *row, const char *name
 static inline bool
 read_word(const struct evm_json *row, const char *name, struct evm_word *out)
 {
-	bool		negative;
+	bool negative;
 
 	return vector_word(row, name, out, &negative) && !negative;
 }
@@ -60,4 +60,4 @@ read_hashes(struct evm_arena *arena, const struct evm_json *row, const char *nam
 	return true;
 }
 
-#endif							/* TEST_VECTORS_READ_H */
+#endif /* TEST_VECTORS_READ_H */

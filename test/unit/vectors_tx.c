@@ -43,14 +43,13 @@ read_authorizations(struct evm_arena *arena, const struct evm_json *tx, struct e
 {
 	const struct evm_json *list = evm_json_object_get(tx, "authorizationList");
 	const size_t n = evm_json_array_size(list);
-	struct evm_authorization *authorizations = evm_arena_zalloc(arena, n,
-																sizeof(*authorizations));
+	struct evm_authorization *authorizations = evm_arena_zalloc(arena, n, sizeof(*authorizations));
 
 	for (size_t i = 0; i < n; i++)
 	{
 		const struct evm_json *entry = evm_json_array_get(list, i);
 		struct evm_authorization *authorization = &authorizations[i];
-		int64_t		parity;
+		int64_t parity;
 
 		if (!read_word(entry, "chainId", &authorization->chain_id) ||
 			!read_fixed(arena, entry, "address", authorization->address.b, 20) ||
@@ -79,7 +78,7 @@ static bool
 read_tx(struct evm_arena *arena, const struct evm_json *tx, struct evm_tx *out)
 {
 	struct evm_hash *blob_hashes = NULL;
-	int64_t		type;
+	int64_t type;
 
 	memset(out, 0, sizeof(*out));
 	if (!evm_json_integer(evm_json_object_get(tx, "type"), &type))
@@ -122,15 +121,14 @@ check_raw(struct evm_arena *arena, struct vector_note *note, const struct evm_by
 	if (vector_same_bytes(note, "bytes after decoding", again.data, again.len, raw->data,
 						  raw->len) != VECTOR_PASS)
 		return VECTOR_FAIL;
-	return vector_same_bytes(note, "sender", sender.b, sizeof(sender.b), from->b,
-							 sizeof(from->b));
+	return vector_same_bytes(note, "sender", sender.b, sizeof(sender.b), from->b, sizeof(from->b));
 }
 
 /* No prefix of a transaction decodes, nor one with a byte behind it. */
 static enum vector_result
 check_strictness(struct evm_arena *arena, struct vector_note *note, const struct evm_bytes *raw)
 {
-	uint8_t    *longer = evm_arena_alloc(arena, raw->len + 1);
+	uint8_t *longer = evm_arena_alloc(arena, raw->len + 1);
 	struct evm_tx decoded;
 
 	memcpy(longer, raw->data, raw->len);
@@ -197,7 +195,7 @@ decode_as_mainnet(struct evm_arena *arena, struct evm_tx *tx, struct evm_address
 static enum vector_result
 check_tx_decode(struct evm_arena *arena, const struct evm_json *row, struct vector_note *note)
 {
-	const bool	valid = evm_json_is_true(evm_json_object_get(row, "valid"));
+	const bool valid = evm_json_is_true(evm_json_object_get(row, "valid"));
 	struct evm_bytes raw;
 	struct evm_tx tx;
 	struct evm_address sender;
@@ -205,7 +203,7 @@ check_tx_decode(struct evm_arena *arena, const struct evm_json *row, struct vect
 	struct evm_hash hash;
 	struct evm_hash want_hash;
 	struct evm_error err;
-	uint64_t	gas;
+	uint64_t gas;
 
 	if (!vector_bytes(arena, row, "raw", &raw))
 		return vector_fail(note, "the row cannot be read");
@@ -235,7 +233,7 @@ check_authorization(struct evm_arena *arena, const struct evm_json *row, struct 
 	struct evm_signature want = {0};
 	struct evm_address authority;
 	struct evm_address want_authority;
-	int64_t		parity;
+	int64_t parity;
 
 	if (!read_word(row, "chainId", &authorization.chain_id) ||
 		!read_fixed(arena, row, "address", authorization.address.b, 20) ||
@@ -259,8 +257,8 @@ check_authorization(struct evm_arena *arena, const struct evm_json *row, struct 
 	if (vector_same_bytes(note, "hash", hash.b, 32, want_hash.b, 32) ||
 		vector_same_bytes(note, "r", authorization.signature.r, 32, want.r, 32) ||
 		vector_same_bytes(note, "s", authorization.signature.s, 32, want.s, 32) ||
-		vector_same_bytes(note, "y parity", &authorization.signature.y_parity, 1,
-						  &want.y_parity, 1))
+		vector_same_bytes(note, "y parity", &authorization.signature.y_parity, 1, &want.y_parity,
+						  1))
 		return VECTOR_FAIL;
 	return vector_same_bytes(note, "authority", authority.b, 20, want_authority.b, 20);
 }
@@ -274,7 +272,7 @@ check_create(struct evm_arena *arena, const struct evm_json *row, struct vector_
 	struct evm_address want;
 	struct evm_hash salt;
 	struct evm_hash code_hash;
-	uint64_t	nonce;
+	uint64_t nonce;
 
 	if (op == NULL || !read_fixed(arena, row, "sender", sender.b, 20) ||
 		!read_fixed(arena, row, "address", want.b, 20))
@@ -307,7 +305,7 @@ check_rpc_io(struct evm_arena *arena, const struct evm_json *row, struct vector_
 	struct evm_tx tx;
 	struct evm_address sender;
 	struct evm_error err;
-	bool		sends;
+	bool sends;
 
 	if (method == NULL)
 		return vector_fail(note, "the row cannot be read");
@@ -324,13 +322,11 @@ check_rpc_io(struct evm_arena *arena, const struct evm_json *row, struct vector_
 	return vector_same_bytes(note, "hash", hash.b, 32, want.data, want.len);
 }
 
-static const struct vector_family tx_families[] = {
-	{"tx_sign", check_tx_sign},
-	{"tx_decode", check_tx_decode},
-	{"auth7702", check_authorization},
-	{"create", check_create},
-	{"rpc_io", check_rpc_io},
-	{NULL, NULL}
-};
+static const struct vector_family tx_families[] = {{"tx_sign", check_tx_sign},
+												   {"tx_decode", check_tx_decode},
+												   {"auth7702", check_authorization},
+												   {"create", check_create},
+												   {"rpc_io", check_rpc_io},
+												   {NULL, NULL}};
 
 VECTOR_FAMILIES(tx_families);

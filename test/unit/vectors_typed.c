@@ -14,8 +14,8 @@ static enum vector_result
 check_typed_data(struct evm_arena *arena, const struct evm_json *row, struct vector_note *note)
 {
 	const char *encode_type = vector_text(row, "encode_type");
-	uint8_t		bytes[EVM_SIGNATURE_BYTES];
-	uint8_t		want_bytes[EVM_SIGNATURE_BYTES];
+	uint8_t bytes[EVM_SIGNATURE_BYTES];
+	uint8_t want_bytes[EVM_SIGNATURE_BYTES];
 	struct evm_typed_data got;
 	struct evm_hash want_domain;
 	struct evm_hash want_struct;
@@ -28,8 +28,7 @@ check_typed_data(struct evm_arena *arena, const struct evm_json *row, struct vec
 		!read_fixed(arena, row, "struct_hash", want_struct.b, 32) ||
 		!read_fixed(arena, row, "digest", want_digest.b, 32) ||
 		!read_fixed(arena, row, "key", key.secret, 32) ||
-		!read_fixed(arena, row, "signature", want_bytes, sizeof(want_bytes)) ||
-		encode_type == NULL)
+		!read_fixed(arena, row, "signature", want_bytes, sizeof(want_bytes)) || encode_type == NULL)
 		return vector_fail(note, "the row cannot be read");
 	if (evm_typed_data_hash_json(arena, &got, evm_json_object_get(row, "data"), &err) != EVM_OK)
 		return vector_fail(note, "refused: %s", err.message);
@@ -57,10 +56,9 @@ check_typed_data_invalid(struct evm_arena *arena, const struct evm_json *row,
 	return VECTOR_PASS;
 }
 
-static const struct vector_family typed_families[] = {
-	{"typed_data", check_typed_data},
-	{"typed_data_invalid", check_typed_data_invalid},
-	{NULL, NULL}
-};
+static const struct vector_family typed_families[] = {{"typed_data", check_typed_data},
+													  {"typed_data_invalid",
+													   check_typed_data_invalid},
+													  {NULL, NULL}};
 
 VECTOR_FAMILIES(typed_families);
