@@ -193,9 +193,9 @@ CREATE TABLE rflow_private.subscriptions (
 	workflow text PRIMARY KEY,
 	network text NOT NULL,
 	cursor_id bigint,
-	first_block bigint NOT NULL DEFAULT 0
+	since timestamptz NOT NULL
 );
-COMMENT ON TABLE rflow_private.subscriptions IS 'The cursor of each workflow that a watcher serves; NULL: to be adopted at the watcher''s position';
+COMMENT ON TABLE rflow_private.subscriptions IS 'The cursor of each workflow that a watcher serves; NULL: to be adopted where the watcher stands, or at the first block after since when it stands nowhere yet';
 
 CREATE TABLE rflow_private.occurrences (
 	key rflow.hex PRIMARY KEY,

@@ -1,0 +1,76 @@
+/*
+ * owner.c
+ *	  Switches user, security context and search_path together, and the limit on user statements.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_authid.h"
+#include "commands/prepare.h"
+#include "db/owner.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+#include "utils/timeout.h"
+
+static void
+enter(struct db_identity_frame *frame, Oid user, const char *search_path, int flags)
+{
+	GetUserIdAndSecContext(&frame->saved_user, &frame->saved_context);
+	frame->guc_level = NewGUCNestLevel();
+	(void) set_config_option("search_path", search_path, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	SetUserIdAndSecContext(user, frame->saved_context | flags);
+}
+
+void
+db_act_as(struct db_identity_frame *frame, Oid owner, const char *search_path, bool restricted)
+{
+	if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(owner)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("the owner of the workflow, role with OID %u, does not exist any more", owner),
+				 errhint("Update the workflow: it then belongs to whoever does.")));
+	enter(frame, owner, search_path, SECURITY_LOCAL_USERID_CHANGE |
+		  (restricted ? SECURITY_RESTRICTED_OPERATION : 0));
+}
+
+void
+db_act_as_superuser(struct db_identity_frame *frame)
+{
+	enter(frame, BOOTSTRAP_SUPERUSERID, "pg_catalog, pg_temp", SECURITY_LOCAL_USERID_CHANGE);
+}
+
+void
+db_leave(struct db_identity_frame *frame)
+{
+	AtEOXact_GUC(false, frame->guc_level);
+	SetUserIdAndSecContext(frame->saved_user, frame->saved_context);
+}
+
+void
+db_statement_timeout_start(int timeout_ms)
+{
+	if (timeout_ms > 0)
+		enable_timeout_after(STATEMENT_TIMEOUT, timeout_ms);
+}
+
+void
+db_statement_timeout_stop(void)
+{
+	disable_timeout(STATEMENT_TIMEOUT, false);
+}
+
+void
+db_abort_user_transaction(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	db_statement_timeout_stop();
+	AbortCurrentTransaction();
+	DropAllPreparedStatements();
+	LockReleaseAll(USER_LOCKMETHOD, true);
+	MemoryContextSwitchTo(context);
+}

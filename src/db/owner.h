@@ -1,0 +1,40 @@
+/*
+ * owner.h
+ *	  Acting as somebody else for the length of a call, and leaving nothing behind.
+ */
+#ifndef DB_OWNER_H
+#define DB_OWNER_H
+
+#include "postgres.h"
+
+struct db_identity_frame
+{
+	Oid			saved_user;
+	int			saved_context;
+	int			guc_level;
+};
+
+/*
+ * Acts as owner with its rights, under search_path, until db_leave or the end of the (sub)transaction.
+ * Raises when the role is gone.  restricted: no temporary objects, no deferred triggers
+ * (SECURITY_RESTRICTED_OPERATION).
+ */
+extern void db_act_as(struct db_identity_frame *frame, Oid owner, const char *search_path,
+					  bool restricted);
+
+/* Acts as the bootstrap superuser under pg_catalog alone: for our own statements in users' sessions. */
+extern void db_act_as_superuser(struct db_identity_frame *frame);
+
+extern void db_leave(struct db_identity_frame *frame);
+
+/* Starts and stops the limit on one user statement; the GUC alone never fires in a worker. */
+extern void db_statement_timeout_start(int timeout_ms);
+extern void db_statement_timeout_stop(void);
+
+/*
+ * Ends a transaction in which user expressions ran: always aborts, and drops what survives an abort
+ * (prepared statements, session advisory locks).
+ */
+extern void db_abort_user_transaction(void);
+
+#endif							/* DB_OWNER_H */

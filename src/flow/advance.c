@@ -1,0 +1,260 @@
+/*
+ * advance.c
+ *	  Takes runs as far as they go in this process, wave by wave.
+ *
+ * A wave: evaluate the expressions of all runs at the same step in one statement, collect the calls
+ * of all runs into one batch, send it, apply the answers.  Nothing is written; the steps' outcomes stay in the runs
+ * until claim.c or journal.c writes them.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "db/statement.h"
+#include "flow/run.h"
+#include "flow/step_kind.h"
+#include "utils/timestamp.h"
+
+static struct flow_step *
+current_step(const struct flow_run *run)
+{
+	return &run->definition->steps[run->next_step];
+}
+
+/* May this process do the run's next step? */
+static bool
+is_ours(const struct flow_run *run, const struct flow_turn *turn)
+{
+	const struct flow_step *step = current_step(run);
+
+	if (!turn->executor && !step->kind->in_watcher)
+		return false;
+	return !step->kind->calls_network || strcmp(step->target.network, turn->network) == 0;
+}
+
+/* The runs that are in hand; those that are at their end, or at a step of somebody else, are put down. */
+static int
+collect_running(struct flow_run **out, struct flow_run **runs, int count, struct flow_turn *turn)
+{
+	int			running = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		struct flow_run *run = runs[i];
+
+		if (run->state != FLOW_RUNNING)
+			continue;
+		if (run->next_step >= run->definition->step_count)
+			flow_run_finish(run);
+		else if (!is_ours(run, turn))
+			flow_run_defer(run);
+		else
+		{
+			if (run->step_started_at == 0)
+				run->step_started_at = GetCurrentTimestamp();
+			out[running++] = run;
+		}
+	}
+	return running;
+}
+
+/* Applies a verdict to each run of a group: an error fails the step. */
+typedef void (*verdict_function) (struct flow_run *run, const struct flow_evaluation *evaluation);
+
+static void
+judge_run_if(struct flow_run *run, const struct flow_evaluation *evaluation)
+{
+	if (evaluation->nulls[0] || !DatumGetBool(evaluation->values[0]))
+		flow_step_skip(run, current_step(run));
+}
+
+static void
+keep_values(struct flow_run *run, const struct flow_evaluation *evaluation)
+{
+	run->evaluation = *evaluation;
+}
+
+static struct flow_expression *
+run_if_of(const struct flow_step *step)
+{
+	return step->run_if;
+}
+
+static struct flow_expression *
+values_of(const struct flow_step *step)
+{
+	return step->values != NULL && step->values->target_count > 0 ? step->values : NULL;
+}
+
+/*
+ * Evaluates one field of the current steps, each group of runs at the same step of the same version together.
+ */
+static void
+evaluate_groups(struct flow_run **runs, int count, struct flow_expression *(*field) (const struct flow_step *),
+				verdict_function verdict)
+{
+	struct flow_run **group = palloc(count * sizeof(struct flow_run *));
+	bool	   *done = palloc0(count * sizeof(bool));
+
+	for (int i = 0; i < count; i++)
+	{
+		struct flow_step *step = current_step(runs[i]);
+		struct flow_expression *expression = field(step);
+		struct flow_evaluation *evaluations;
+		int			size = 0;
+
+		if (done[i] || expression == NULL)
+			continue;
+		for (int j = i; j < count; j++)
+		{
+			if (!done[j] && runs[j]->definition == runs[i]->definition && current_step(runs[j]) == step)
+			{
+				done[j] = true;
+				group[size++] = runs[j];
+			}
+		}
+		evaluations = flow_evaluate(runs[i]->definition, expression, group, size);
+		for (int j = 0; j < size; j++)
+		{
+			if (evaluations[j].error != NULL)
+				flow_step_fail(group[j], step, flow_error_from_data(evaluations[j].error));
+			else
+				verdict(group[j], &evaluations[j]);
+		}
+	}
+}
+
+/* Keeps the runs that a wave has not settled, at the step they were at. */
+static int
+still_running(struct flow_run **runs, int count, const int *steps)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (runs[i]->state == FLOW_RUNNING && runs[i]->next_step == steps[i])
+			runs[kept++] = runs[i];
+	}
+	return kept;
+}
+
+static int *
+steps_of(struct flow_run **runs, int count)
+{
+	int		   *steps = palloc(Max(count, 1) * sizeof(int));
+
+	for (int i = 0; i < count; i++)
+		steps[i] = runs[i]->next_step;
+	return steps;
+}
+
+/* Returns how many runs are left, at the front of the array. */
+static int
+evaluate_field(struct flow_run **runs, int count,
+			   struct flow_expression *(*field) (const struct flow_step *), verdict_function verdict)
+{
+	int		   *steps = steps_of(runs, count);
+
+	evaluate_groups(runs, count, field, verdict);
+	return still_running(runs, count, steps);
+}
+
+static void
+prepare_step(struct flow_run *run, struct flow_turn *turn)
+{
+	struct flow_step *step = current_step(run);
+
+	step->kind->prepare(run, step, turn);
+}
+
+/*
+ * Prepares runs from first on until the request is full; returns the index behind the last one.  A value
+ * that a step cannot use fails that step: the transaction is then started again for the others.
+ */
+static int
+prepare_steps(struct flow_run **runs, int count, int first, struct flow_turn *turn)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile int next = first;
+
+	while (next < count && rpc_batch_bytes(turn->batch) < RPC_MAX_REQUEST_BYTES / 2)
+	{
+		db_begin("preparing steps");
+		MemoryContextSwitchTo(context);
+		PG_TRY();
+		{
+			while (next < count && rpc_batch_bytes(turn->batch) < RPC_MAX_REQUEST_BYTES / 2)
+			{
+				prepare_step(runs[next], turn);
+				next++;
+			}
+		}
+		PG_CATCH();
+		{
+			ErrorData  *error;
+
+			MemoryContextSwitchTo(context);
+			error = CopyErrorData();
+			FlushErrorState();
+			flow_step_fail(runs[next], current_step(runs[next]), flow_error_from_data(error));
+			next++;
+		}
+		PG_END_TRY();
+		db_abort();
+		MemoryContextSwitchTo(context);
+	}
+	return next;
+}
+
+/* The step of a run whose calls are in the batch; its state has not changed since prepare. */
+static void
+apply_answers(struct flow_run **runs, const int *steps, int first, int last, struct flow_turn *turn)
+{
+	for (int i = first; i < last; i++)
+	{
+		struct flow_step *step = current_step(runs[i]);
+
+		if (runs[i]->state == FLOW_RUNNING && runs[i]->next_step == steps[i] &&
+			step->kind->apply != NULL)
+			step->kind->apply(runs[i], step, turn);
+	}
+}
+
+/* Prepares, calls and applies for all runs, a request at a time. */
+static bool
+do_steps(struct flow_run **runs, int count, struct flow_turn *turn)
+{
+	int		   *steps = steps_of(runs, count);
+
+	for (int first = 0, next; first < count; first = next)
+	{
+		bool		answered = true;
+
+		turn->batch = rpc_batch_create(turn->client);
+		next = prepare_steps(runs, count, first, turn);
+		if (rpc_batch_count(turn->batch) > 0)
+			answered = rpc_batch_run(turn->batch);
+		if (!answered && !turn->executor)
+			return false;
+		apply_answers(runs, steps, first, next, turn);
+		rpc_batch_destroy(turn->batch);
+	}
+	return true;
+}
+
+bool
+flow_advance(struct flow_run **runs, int count, struct flow_turn *turn)
+{
+	struct flow_run **running = palloc(Max(count, 1) * sizeof(struct flow_run *));
+
+	for (;;)
+	{
+		int			size = collect_running(running, runs, count, turn);
+
+		if (size == 0)
+			return true;
+		size = evaluate_field(running, size, run_if_of, judge_run_if);
+		size = evaluate_field(running, size, values_of, keep_values);
+		if (!do_steps(running, size, turn))
+			return false;
+	}
+}

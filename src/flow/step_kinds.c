@@ -1,0 +1,104 @@
+/*
+ * step_kinds.c
+ *	  The kinds of steps there are, and what several of them share: a contract's function and its arguments.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "db/datum.h"
+#include "flow/step_kind.h"
+
+const struct flow_step_kind *const flow_step_kinds[] = {
+	&flow_step_read,
+	&flow_step_send_transaction,
+	&flow_step_sql,
+	&flow_step_stop,
+	NULL
+};
+
+const struct flow_step_kind *
+flow_step_kind_find(const char *name)
+{
+	for (int i = 0; flow_step_kinds[i] != NULL; i++)
+	{
+		if (strcmp(flow_step_kinds[i]->name, name) == 0)
+			return flow_step_kinds[i];
+	}
+	return NULL;
+}
+
+/* Is it an integer, or an array of integers? */
+static bool
+is_integral(const struct evm_abi_type *type)
+{
+	while (type->kind == EVM_ABI_ARRAY)
+		type = type->element;
+	return type->kind == EVM_ABI_UINT || type->kind == EVM_ABI_INT;
+}
+
+void
+flow_load_arguments(struct flow_definition *definition, struct flow_step *step,
+					const struct evm_json *json)
+{
+	const struct evm_abi_item *function = step->target.item;
+	const char *args = flow_json_string(json, "args");
+	MemoryContext old = MemoryContextSwitchTo(definition->context);
+	int			first;
+
+	step->arg_count = function->input_count;
+	first = flow_expression_add(definition, step->values, "args", args != NULL ? args : "",
+								step->arg_count);
+	Assert(first == 0);
+	for (int i = 0; i < step->arg_count; i++)
+	{
+		const struct evm_abi_param *param = &function->inputs[i];
+		struct flow_value_target *target = &step->values->targets[first + i];
+
+		target->type = db_abi_type_oid(param->type, false);
+		target->integral = is_integral(param->type);
+		target->what = param->name[0] != '\0' ?
+			psprintf("argument %d (%s) of %s", i + 1, param->name, function->signature) :
+			psprintf("argument %d of %s", i + 1, function->signature);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+void
+flow_encode_call(struct evm_bytes *out, struct flow_run *run, const struct flow_step *step,
+				 struct evm_arena *arena)
+{
+	const struct evm_abi_item *function = step->target.item;
+	struct evm_abi_value *values = palloc0(Max(step->arg_count, 1) * sizeof(*values));
+	struct evm_error error;
+
+	for (int i = 0; i < step->arg_count; i++)
+		db_abi_from_datum(arena, &values[i], function->inputs[i].type, run->evaluation.values[i],
+						  run->evaluation.nulls[i], step->values->targets[i].what);
+	if (evm_abi_encode_call(arena, out, function, values, step->arg_count, &error) != EVM_OK)
+		db_raise(&error, function->signature);
+}
+
+bool
+flow_is_revert(const struct rpc_answer *answer)
+{
+	/* Geth, reth and anvil: code 3 with the data; others: data alone, or only the words. */
+	return answer->outcome == RPC_ERROR &&
+		(answer->code == 3 || answer->has_data || strstr(answer->message, "revert") != NULL);
+}
+
+Jsonb *
+flow_revert_error(const struct flow_step *step, const struct rpc_answer *answer,
+				  struct evm_arena *arena)
+{
+	struct evm_revert revert;
+	struct evm_abi empty = {NULL, 0};
+
+	if (!answer->has_data ||
+		evm_abi_decode_revert(arena, &revert, &empty, answer->data.data, answer->data.len) != EVM_OK)
+		return flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION, "%s would revert: %s",
+						  step->target.item != NULL ? step->target.item->signature : "the transaction",
+						  answer->message);
+	return flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION, "%s would revert: %s",
+					  step->target.item != NULL ? step->target.item->signature : "the transaction",
+					  revert.text);
+}

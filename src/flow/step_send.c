@@ -1,0 +1,543 @@
+/*
+ * step_send.c
+ *	  send_transaction: simulates a transaction, queues it with the relayer, and waits for it as far as asked.
+ *
+ * The simulation runs as the relayer's account against the newest block.  The queue row is
+ * written by whoever writes the step, in the same transaction, under a key that names run and
+ * step: however often this is tried, it is one transaction.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "db/datum.h"
+#include "db/statement.h"
+#include "evm/hex.h"
+#include "evm/word.h"
+#include "flow/scope.h"
+#include "flow/step_kind.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+
+/* The state a transaction meets when it is mined is not the one it was estimated on. */
+#define GAS_MARGIN_PERCENT 20
+
+static const char *const wait_choices[] = {"none", "sent", "mined", "confirmed", NULL};
+static const char *const simulate_choices[] = {"auto", "always", "never", NULL};
+
+static const struct flow_field fields[] = {
+	{"relayer", FLOW_FIELD_NAME, true, NULL},
+	{"contract", FLOW_FIELD_NAME, false, NULL},
+	{"function", FLOW_FIELD_NAME, false, NULL},
+	{"args", FLOW_FIELD_EXPRESSION, false, NULL},
+	{"recipient", FLOW_FIELD_EXPRESSION, false, NULL},
+	{"data", FLOW_FIELD_EXPRESSION, false, NULL},
+	{"value", FLOW_FIELD_EXPRESSION, false, NULL},
+	{"wait_for", FLOW_FIELD_NAME, false, wait_choices},
+	{"confirmations", FLOW_FIELD_NUMBER, false, NULL},
+	{"simulate", FLOW_FIELD_NAME, false, simulate_choices},
+	{"gas_limit", FLOW_FIELD_EXPRESSION, false, NULL},
+	{"max_fee_per_gas", FLOW_FIELD_EXPRESSION, false, NULL},
+	{NULL}
+};
+
+/* Columns of its outputs, in order. */
+enum
+{
+	OUTPUT_STATUS,
+	OUTPUT_TRANSACTION_HASH,
+	OUTPUT_BLOCK_NUMBER,
+	OUTPUT_GAS_USED
+};
+
+static struct db_statement account_by_relayer = {
+	.sql = "SELECT s.address, "
+	"       EXISTS (SELECT FROM rflow_private.due d "
+	"                WHERE d.kind = 'send' AND d.owner = $1) OR "
+	"       EXISTS (SELECT FROM rflow_private.nonces n "
+	"                WHERE n.chain_id = $2 AND n.address = s.address AND NOT n.settled) "
+	"  FROM rflow_private.relayer_states s "
+	" WHERE s.relayer = $1 AND s.address IS NOT NULL",
+	.types = {TEXTOID, INT8OID},
+	.count = 2
+};
+
+static void
+check(const struct evm_json *json, const char *name)
+{
+	bool		has_contract = evm_json_object_get(json, "contract") != NULL;
+	bool		has_function = evm_json_object_get(json, "function") != NULL;
+	bool		has_recipient = evm_json_object_get(json, "recipient") != NULL;
+	bool		has_data = evm_json_object_get(json, "data") != NULL;
+
+	if (has_contract != has_function)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("step \"%s\": field \"%s\" is missing", name,
+						has_contract ? "function" : "contract")));
+	if (has_contract == has_recipient)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("step \"%s\": give either contract and function, or recipient", name)));
+	if (has_contract && has_data)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("step \"%s\": field \"data\" goes with recipient, args goes with function", name)));
+	if (has_recipient && evm_json_object_get(json, "args") != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("step \"%s\": field \"args\" goes with contract and function", name)));
+}
+
+static void
+resolve(struct flow_resolver *resolver, const struct evm_json *json)
+{
+	const char *contract = flow_json_string(json, "contract");
+	const char *relayer = flow_json_string(json, "relayer");
+	const char *network = flow_resolve_relayer(resolver, relayer);
+	const struct evm_abi_item *function;
+
+	if (contract == NULL)
+		return;
+	function = flow_resolve_item(resolver, contract, EVM_ABI_ITEM_FUNCTION,
+								 flow_json_string(json, "function"));
+	if (strcmp(network, db_text(0, 1)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: relayer \"%s\" is on network \"%s\", contract \"%s\" on \"%s\"",
+						resolver->subject, relayer, network, contract, db_text(0, 1))));
+	if (function->mutability == EVM_ABI_VIEW || function->mutability == EVM_ABI_PURE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: function %s changes nothing (it is %s)", resolver->subject,
+						function->signature,
+						function->mutability == EVM_ABI_VIEW ? "view" : "pure"),
+				 errhint("Use rflow.read().")));
+	if (function->mutability != EVM_ABI_PAYABLE && evm_json_object_get(json, "value") != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: function %s is not payable, but field \"value\" is given",
+						resolver->subject, function->signature)));
+}
+
+static int
+add_target(struct flow_definition *definition, struct flow_step *step, const struct evm_json *json,
+		   const char *field, Oid type)
+{
+	const char *text = flow_json_string(json, field);
+	int			target;
+
+	if (text == NULL)
+		return -1;
+	target = flow_expression_add(definition, step->values, field, text, 1);
+	step->values->targets[target].type = type;
+	step->values->targets[target].integral = type == NUMERICOID;
+	step->values->targets[target].what = field;
+	return target;
+}
+
+static const char *
+string_or(const struct evm_json *json, const char *field, const char *missing)
+{
+	const char *text = flow_json_string(json, field);
+
+	return text != NULL ? text : missing;
+}
+
+static void
+load(struct flow_definition *definition, struct flow_step *step, const struct evm_json *json)
+{
+	int64_t		confirmations = 0;
+
+	flow_load_target(definition, &step->target, json);
+	step->target.network = flow_json_string(json, "relayer_network");
+	evm_json_integer(evm_json_object_get(json, "relayer_chain_id"), &step->target.chain_id);
+	step->relayer = flow_json_string(json, "relayer");
+	step->wait_for = string_or(json, "wait_for", "confirmed");
+	step->simulate = string_or(json, "simulate", "auto");
+	evm_json_integer(evm_json_object_get(json, "confirmations"), &confirmations);
+	step->confirmations = confirmations;
+
+	step->values = flow_expression_create(definition, step);
+	if (step->target.item != NULL)
+		flow_load_arguments(definition, step, json);
+	step->value_target = add_target(definition, step, json, "value", NUMERICOID);
+	step->recipient_target = add_target(definition, step, json, "recipient", db_types()->address);
+	step->data_target = add_target(definition, step, json, "data", db_types()->hex);
+	step->gas_limit_target = add_target(definition, step, json, "gas_limit", NUMERICOID);
+	step->max_fee_target = add_target(definition, step, json, "max_fee_per_gas", NUMERICOID);
+}
+
+static void
+columns(struct flow_definition *definition, struct flow_step *step)
+{
+	flow_scope_add(definition, step->name, step->index, "status", TEXTOID);
+	flow_scope_add(definition, step->name, step->index, "transaction_hash", db_types()->hex);
+	flow_scope_add(definition, step->name, step->index, "block_number", INT8OID);
+	flow_scope_add(definition, step->name, step->index, "gas_used", INT8OID);
+}
+
+/* Looked up once per turn, relayer and owner. */
+static struct flow_account *
+find_account(struct flow_turn *turn, const struct flow_step *step, Oid owner)
+{
+	struct flow_account *account;
+	Datum		values[2];
+	bool		isnull;
+	ListCell   *cell;
+
+	foreach(cell, turn->accounts)
+	{
+		account = lfirst(cell);
+		if (account->owner == owner && strcmp(account->relayer, step->relayer) == 0)
+			return account;
+	}
+	account = palloc0(sizeof(struct flow_account));
+	account->relayer = step->relayer;
+	account->owner = owner;
+	account->may_use = relay_may_use(step->relayer, owner);
+	values[0] = CStringGetTextDatum(step->relayer);
+	values[1] = Int64GetDatum(step->target.chain_id);
+	if (db_execute(&account_by_relayer, values, NULL) == 1)
+	{
+		account->known = true;
+		account->address = *db_datum_address(db_value(0, 1, &isnull));
+		account->busy = DatumGetBool(db_value(0, 2, &isnull));
+	}
+	turn->accounts = lappend(turn->accounts, account);
+	return account;
+}
+
+/* A target that is an unsigned integer; NULL is an error that names the field. */
+static void
+word_target(struct evm_word *out, const struct flow_run *run, const struct flow_step *step, int target)
+{
+	bool		negative;
+
+	if (run->evaluation.nulls[target])
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s is NULL", step->values->targets[target].what)));
+	if (!db_numeric_word(out, &negative, run->evaluation.values[target]) || negative)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s is not an integer between 0 and 2^256 - 1: %s",
+						step->values->targets[target].what,
+						DatumGetCString(DirectFunctionCall1(numeric_out,
+															run->evaluation.values[target])))));
+}
+
+static void
+fill_payload(struct relay_send *send, struct flow_run *run, const struct flow_step *step,
+			 struct evm_arena *arena)
+{
+	const struct flow_evaluation *evaluation = &run->evaluation;
+	struct evm_word gas;
+	uint64_t	gas_limit;
+
+	if (step->target.item != NULL)
+	{
+		send->recipient = step->target.address;
+		flow_encode_call(&send->data, run, step, arena);
+	}
+	else if (evaluation->nulls[step->recipient_target])
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("recipient is NULL")));
+	else
+		send->recipient = *db_datum_address(evaluation->values[step->recipient_target]);
+	if (step->data_target >= 0 && !evaluation->nulls[step->data_target])
+		send->data = db_datum_hex(evaluation->values[step->data_target]);
+	if (step->value_target >= 0)
+		word_target(&send->value, run, step, step->value_target);
+	if (step->max_fee_target >= 0)
+	{
+		word_target(&send->max_fee_per_gas, run, step, step->max_fee_target);
+		send->has_max_fee = true;
+	}
+	if (step->gas_limit_target >= 0)
+	{
+		word_target(&gas, run, step, step->gas_limit_target);
+		if (!evm_word_to_u64(&gas_limit, &gas) || gas_limit > PG_INT64_MAX)
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("gas_limit is out of range")));
+		send->gas_limit = gas_limit;
+	}
+}
+
+static struct relay_send *
+make_send(struct flow_run *run, struct flow_step *step, struct evm_arena *arena)
+{
+	struct relay_send *send = palloc0(sizeof(struct relay_send));
+
+	send->relayer = step->relayer;
+	send->network = step->target.network;
+	send->chain_id = step->target.chain_id;
+	send->owner = run->definition->owner;
+	send->idempotency_key = psprintf("run:%s:%d:%s:1", run->id_text, run->incarnation, step->name);
+	send->has_run = true;
+	memcpy(send->run_id, run->key, sizeof(send->run_id));
+	send->step = step->name;
+	send->wait_for = step->wait_for;
+	send->confirmations = step->confirmations;
+	fill_payload(send, run, step, arena);
+	return send;
+}
+
+/* {"status": …, …} as the steps behind it see it. */
+static Jsonb *
+result_json(const char *status, const char *hash, int64 block_number, int64 gas_used)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "{\"status\":\"%s\"", status);
+	if (hash != NULL)
+		appendStringInfo(&text, ",\"transaction_hash\":\"%s\"", hash);
+	if (block_number >= 0)
+		appendStringInfo(&text, ",\"block_number\":" INT64_FORMAT, block_number);
+	if (gas_used >= 0)
+		appendStringInfo(&text, ",\"gas_used\":" INT64_FORMAT, gas_used);
+	appendStringInfoChar(&text, '}');
+	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text.data)));
+}
+
+/* The send goes to the outbox; the step is over, or waits for it. */
+static void
+queue(struct flow_run *run, struct flow_step *step, struct relay_send *send)
+{
+	run->sends = lappend(run->sends, send);
+	if (strcmp(step->wait_for, "none") != 0)
+	{
+		flow_step_wait(run, step, send);
+		return;
+	}
+	flow_run_set_output(run, step, OUTPUT_STATUS, CStringGetTextDatum("queued"), false);
+	flow_step_succeed(run, step, result_json("queued", NULL, -1, -1), send);
+}
+
+static bool
+wants_call(const struct flow_step *step)
+{
+	if (strcmp(step->simulate, "auto") == 0)
+		return step->target.item != NULL && step->target.item->output_count > 0;
+	return strcmp(step->simulate, "always") == 0;
+}
+
+static void
+add_calls(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
+		  const struct relay_send *send, const struct flow_account *account)
+{
+	StringInfoData params;
+	char		from[43];
+	char		to[43];
+	char		value[67];
+
+	evm_address_format(from, &account->address);
+	evm_address_format(to, &send->recipient);
+	evm_quantity_encode(value, &send->value);
+	initStringInfo(&params);
+	appendStringInfo(&params, "[{\"from\":\"%s\",\"to\":\"%s\",\"value\":\"%s\",\"data\":\"%s\"},\"latest\"]",
+					 from, to, value,
+					 evm_hex_encode(turn->arena, send->data.data, send->data.len));
+	run->first_call = run->second_call = -1;
+	if (wants_call(step))
+		run->first_call = rpc_batch_add(turn->batch, "eth_call", params.data);
+	if (strcmp(step->simulate, "never") != 0 || send->gas_limit == 0)
+		run->second_call = rpc_batch_add(turn->batch, "eth_estimateGas", params.data);
+}
+
+static void
+prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
+{
+	struct flow_account *account = find_account(turn, step, run->definition->owner);
+	struct relay_send *send;
+
+	if (!account->may_use)
+	{
+		flow_step_fail(run, step, flow_error(ERRCODE_INSUFFICIENT_PRIVILEGE,
+											 "role \"%s\" may not use relayer \"%s\"",
+											 GetUserNameFromId(run->definition->owner, true),
+											 step->relayer));
+		return;
+	}
+	send = make_send(run, step, turn->arena);
+	run->account = account;
+	run->send = send;
+	if (strcmp(step->simulate, "never") == 0 && send->gas_limit > 0)
+		queue(run, step, send);
+	else if (!account->known)
+		flow_step_retry(run, step, psprintf("the address of relayer \"%s\" is not known yet",
+											step->relayer), false);
+	else
+		add_calls(run, step, turn, send, account);
+}
+
+/* What would revert now may pass when what is in flight has been mined. */
+static void
+would_revert(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
+			 const struct rpc_answer *answer)
+{
+	if (run->account->busy)
+		flow_step_retry(run, step, psprintf("the simulation reverts while relayer \"%s\" has transactions in flight",
+											step->relayer), false);
+	else
+		flow_step_fail(run, step, flow_revert_error(step, answer, rpc_batch_arena(turn->batch)));
+}
+
+/* A function that returns one bool and would return false: a token that refuses without reverting. */
+static bool
+returns_false(const struct flow_step *step, const struct rpc_answer *answer)
+{
+	const struct evm_abi_item *function = step->target.item;
+	const char *text;
+	size_t		len;
+
+	if (function == NULL || function->output_count != 1 ||
+		function->outputs[0].type->kind != EVM_ABI_BOOL)
+		return false;
+	text = evm_json_string(answer->result, &len);
+	return text != NULL && len == 66 && strspn(text + 2, "0") == 64;
+}
+
+static void
+apply(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
+{
+	const struct rpc_answer *call = run->first_call < 0 ? NULL :
+		rpc_batch_answer(turn->batch, run->first_call);
+	const struct rpc_answer *estimate = run->second_call < 0 ? NULL :
+		rpc_batch_answer(turn->batch, run->second_call);
+	struct evm_error error;
+	const char *text;
+	uint64_t	gas;
+	size_t		len;
+
+	if (call != NULL && flow_is_revert(call))
+		would_revert(run, step, turn, call);
+	else if (estimate != NULL && flow_is_revert(estimate))
+		would_revert(run, step, turn, estimate);
+	else if (call != NULL && call->outcome != RPC_RESULT)
+		flow_step_retry(run, step, call->message, true);
+	else if (estimate != NULL && estimate->outcome != RPC_RESULT)
+		flow_step_retry(run, step, estimate->message, true);
+	else if (call != NULL && returns_false(step, call))
+		flow_step_fail(run, step, flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION,
+											 "%s would return false",
+											 step->target.item->signature));
+	else if (estimate == NULL || run->send->gas_limit > 0)
+		queue(run, step, run->send);
+	else if ((text = evm_json_string(estimate->result, &len)) == NULL ||
+			 evm_quantity_decode_u64(&gas, text, len, &error) != EVM_OK || gas > PG_INT32_MAX)
+		flow_step_retry(run, step, "the node gave no gas estimate", true);
+	else
+	{
+		run->send->gas_limit = gas + gas * GAS_MARGIN_PERCENT / 100;
+		queue(run, step, run->send);
+	}
+}
+
+static void
+set_outputs(struct flow_run *run, const struct flow_step *step, const struct relay_outcome *outcome)
+{
+	flow_run_set_output(run, step, OUTPUT_STATUS, CStringGetTextDatum(outcome->state), false);
+	if (outcome->has_hash)
+		flow_run_set_output(run, step, OUTPUT_TRANSACTION_HASH,
+							db_hex_datum(outcome->hash.b, sizeof(outcome->hash.b)), false);
+	if (!outcome->has_block)
+		return;
+	flow_run_set_output(run, step, OUTPUT_BLOCK_NUMBER, Int64GetDatum(outcome->block_number), false);
+	flow_run_set_output(run, step, OUTPUT_GAS_USED, Int64GetDatum(outcome->gas_used), false);
+}
+
+static Jsonb *
+outcome_json(const struct relay_outcome *outcome)
+{
+	char		hash[67] = "0x";
+
+	if (outcome->has_hash)
+		evm_hex_digits(hash + 2, outcome->hash.b, sizeof(outcome->hash.b));
+	hash[66] = '\0';
+	return result_json(outcome->state, outcome->has_hash ? hash : NULL,
+					   outcome->has_block ? outcome->block_number : -1,
+					   outcome->has_block ? outcome->gas_used : -1);
+}
+
+/* What the relayer knows of the failure, with the sentence in front that a reader of the run wants. */
+static Jsonb *
+outcome_error(const struct flow_run *run, const struct relay_outcome *outcome)
+{
+	return flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION, "transaction " INT64_FORMAT " %s: %s",
+					  run->transaction_id, outcome->state,
+					  outcome->reason != NULL ? outcome->reason : "no reason is known");
+}
+
+static void
+resume(struct flow_run *run, struct flow_step *step)
+{
+	struct relay_outcome outcome;
+
+	if (!relay_look(run->transaction_id, &outcome))
+	{
+		flow_step_fail(run, step, flow_error(ERRCODE_UNDEFINED_OBJECT,
+											 "transaction " INT64_FORMAT " does not exist any more",
+											 run->transaction_id));
+		return;
+	}
+	switch (outcome.verdict)
+	{
+		case RELAY_PENDING:
+			run->state = FLOW_WAITING;
+			break;
+		case RELAY_REACHED:
+			set_outputs(run, step, &outcome);
+			flow_step_succeed(run, step, outcome_json(&outcome), NULL);
+			break;
+		case RELAY_WITHOUT_EFFECT:
+			flow_step_fail(run, step, outcome_error(run, &outcome));
+			break;
+	}
+}
+
+static void
+restore(struct flow_run *run, struct flow_step *step, Jsonb *result, struct evm_arena *arena)
+{
+	const struct evm_json *node = flow_parse_json(arena, result, step->name);
+	const char *status = flow_json_string(node, "status");
+	const char *hash = flow_json_string(node, "transaction_hash");
+	int64_t		number;
+
+	if (status != NULL)
+		flow_run_set_output(run, step, OUTPUT_STATUS, CStringGetTextDatum(status), false);
+	if (hash != NULL)
+	{
+		struct evm_hash bytes;
+		struct evm_error error;
+		size_t		len;
+
+		if (strlen(hash) != 66 ||
+			evm_hex_decode(bytes.b, &len, hash, strlen(hash), &error) != EVM_OK)
+			elog(ERROR, "step \"%s\" has a transaction hash that is none", step->name);
+		flow_run_set_output(run, step, OUTPUT_TRANSACTION_HASH, db_hex_datum(bytes.b, len), false);
+	}
+	if (evm_json_integer(evm_json_object_get(node, "block_number"), &number))
+		flow_run_set_output(run, step, OUTPUT_BLOCK_NUMBER, Int64GetDatum(number), false);
+	if (evm_json_integer(evm_json_object_get(node, "gas_used"), &number))
+		flow_run_set_output(run, step, OUTPUT_GAS_USED, Int64GetDatum(number), false);
+}
+
+const struct flow_step_kind flow_step_send_transaction = {
+	.name = "send_transaction",
+	.fields = fields,
+	.in_watcher = true,
+	.calls_network = true,
+	.check = check,
+	.resolve = resolve,
+	.load = load,
+	.columns = columns,
+	.prepare = prepare,
+	.apply = apply,
+	.restore = restore,
+	.resume = resume
+};
