@@ -30,7 +30,7 @@ is_upper_letter(char c)
 void
 evm_address_format(char out[EVM_ADDRESS_TEXT_BYTES], const struct evm_address *address)
 {
-	char	   *text = out + PREFIX_BYTES;
+	char *text = out + PREFIX_BYTES;
 	struct evm_hash hash;
 
 	memcpy(out, "0x", PREFIX_BYTES);
@@ -38,7 +38,7 @@ evm_address_format(char out[EVM_ADDRESS_TEXT_BYTES], const struct evm_address *a
 	evm_keccak256(&hash, text, ADDRESS_DIGITS);
 	for (int i = 0; i < ADDRESS_DIGITS; i++)
 	{
-		uint8_t		nibble = i % 2 == 0 ? hash.b[i / 2] >> 4 : hash.b[i / 2] & 15;
+		uint8_t nibble = i % 2 == 0 ? hash.b[i / 2] >> 4 : hash.b[i / 2] & 15;
 
 		if (is_lower_letter(text[i]) && nibble >= 8)
 			text[i] = (char) (text[i] & ~LOWER_CASE_BIT);
@@ -49,8 +49,8 @@ evm_address_format(char out[EVM_ADDRESS_TEXT_BYTES], const struct evm_address *a
 static bool
 mixes_case(const char *text)
 {
-	bool		lower = false;
-	bool		upper = false;
+	bool lower = false;
+	bool upper = false;
 
 	for (int i = 0; i < ADDRESS_DIGITS; i++)
 	{
@@ -63,8 +63,8 @@ mixes_case(const char *text)
 enum evm_status
 evm_address_parse(struct evm_address *out, const char *text, size_t len, struct evm_error *err)
 {
-	char		expected[EVM_ADDRESS_TEXT_BYTES];
-	size_t		decoded;
+	char expected[EVM_ADDRESS_TEXT_BYTES];
+	size_t decoded;
 	enum evm_status status;
 
 	if (len != PREFIX_BYTES + ADDRESS_DIGITS)
@@ -79,6 +79,7 @@ evm_address_parse(struct evm_address *out, const char *text, size_t len, struct 
 	evm_address_format(expected, out);
 	if (memcmp(expected + PREFIX_BYTES, text + PREFIX_BYTES, ADDRESS_DIGITS) != 0)
 		return evm_fail(err, EVM_ERR_CHECKSUM, 0,
-						"address has a wrong EIP-55 checksum; if it is the one meant, write %s", expected);
+						"address has a wrong EIP-55 checksum; if it is the one meant, write %s",
+						expected);
 	return EVM_OK;
 }

@@ -12,8 +12,7 @@
 #define EVM_ADDRESS_TEXT_BYTES 43
 
 /* "0x" and 40 digits with the EIP-55 checksum, and a NUL. */
-extern void evm_address_format(char out[EVM_ADDRESS_TEXT_BYTES],
-							   const struct evm_address *address);
+extern void evm_address_format(char out[EVM_ADDRESS_TEXT_BYTES], const struct evm_address *address);
 
 /*
  * "0x" and 40 digits: all lower, all upper, or the exact EIP-55 mix; another
@@ -23,4 +22,4 @@ extern void evm_address_format(char out[EVM_ADDRESS_TEXT_BYTES],
 extern enum evm_status evm_address_parse(struct evm_address *out, const char *text, size_t len,
 										 struct evm_error *err);
 
-#endif							/* EVM_ADDRESS_H */
+#endif /* EVM_ADDRESS_H */

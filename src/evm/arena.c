@@ -39,18 +39,18 @@
 struct arena_chunk
 {
 	struct arena_chunk *previous;
-	size_t		size;			/* bytes behind this header */
-	size_t		used;
+	size_t size; /* bytes behind this header */
+	size_t used;
 	max_align_t data[];
 };
 
 struct evm_arena
 {
 	struct evm_allocator allocator;
-	size_t		limit;
-	size_t		used;			/* bytes given out, each piece rounded up to the alignment */
-	size_t		next_chunk_size;
-	struct arena_chunk *chunk;	/* the newest; older ones are full */
+	size_t limit;
+	size_t used; /* bytes given out, each piece rounded up to the alignment */
+	size_t next_chunk_size;
+	struct arena_chunk *chunk; /* the newest; older ones are full */
 };
 
 static void *
@@ -130,7 +130,7 @@ evm_arena_destroy(struct evm_arena *arena)
 static bool
 add_chunk(struct evm_arena *arena, size_t size)
 {
-	size_t		chunk_size = arena->next_chunk_size;
+	size_t chunk_size = arena->next_chunk_size;
 	struct arena_chunk *chunk;
 
 	if (chunk_size < size)
@@ -153,9 +153,9 @@ add_chunk(struct evm_arena *arena, size_t size)
 void *
 evm_arena_alloc(struct evm_arena *arena, size_t size)
 {
-	size_t		rounded;
+	size_t rounded;
 	struct arena_chunk *chunk = arena->chunk;
-	char	   *piece;
+	char *piece;
 
 	/* Every piece has an address of its own, an empty one too. */
 	if (size == 0)
@@ -181,7 +181,7 @@ evm_arena_alloc(struct evm_arena *arena, size_t size)
 void *
 evm_arena_zalloc(struct evm_arena *arena, size_t count, size_t size)
 {
-	void	   *piece;
+	void *piece;
 
 	if (size != 0 && count > SIZE_MAX / size)
 		return NULL;
@@ -194,7 +194,7 @@ evm_arena_zalloc(struct evm_arena *arena, size_t count, size_t size)
 char *
 evm_arena_strndup(struct evm_arena *arena, const char *text, size_t len)
 {
-	char	   *copy;
+	char *copy;
 
 	if (len == SIZE_MAX)
 		return NULL;

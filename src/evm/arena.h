@@ -16,9 +16,9 @@
 
 struct evm_allocator
 {
-	void	   *(*allocate) (void *context, size_t size);
-	void		(*release) (void *context, void *pointer);
-	void	   *context;
+	void *(*allocate)(void *context, size_t size);
+	void (*release)(void *context, void *pointer);
+	void *context;
 };
 
 struct evm_arena;
@@ -47,4 +47,4 @@ extern char *evm_arena_strndup(struct evm_arena *arena, const char *text, size_t
 /* Bytes given out since the last reset, each piece rounded up to its alignment. */
 extern size_t evm_arena_used(const struct evm_arena *arena);
 
-#endif							/* EVM_ARENA_H */
+#endif /* EVM_ARENA_H */

@@ -13,17 +13,17 @@
 struct evm_bytes
 {
 	const uint8_t *data;
-	size_t		len;
+	size_t len;
 };
 
 struct evm_address
 {
-	uint8_t		b[20];
+	uint8_t b[20];
 };
 
 struct evm_hash
 {
-	uint8_t		b[32];
+	uint8_t b[32];
 };
 
 /*
@@ -32,7 +32,7 @@ struct evm_hash
  */
 struct evm_word
 {
-	uint64_t	limb[4];
+	uint64_t limb[4];
 };
 
-#endif							/* EVM_BYTES_H */
+#endif /* EVM_BYTES_H */

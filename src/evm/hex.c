@@ -13,12 +13,10 @@
 #define U64_DIGITS 16
 
 /* What a character is worth, plus one so that all others are zero. */
-static const uint8_t digit_value_plus_one[256] = {
-	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8,
-	['8'] = 9, ['9'] = 10,
-	['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16
-};
+static const uint8_t digit_value_plus_one[256] =
+	{['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+	 ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	 ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
 static const char digits[] = "0123456789abcdef";
 
@@ -42,7 +40,7 @@ evm_hex_digits(char *out, const uint8_t *data, size_t len)
 char *
 evm_hex_encode(struct evm_arena *arena, const uint8_t *data, size_t len)
 {
-	char	   *text;
+	char *text;
 
 	if (len > (SIZE_MAX - PREFIX_BYTES - 1) / 2)
 		return NULL;
@@ -77,7 +75,7 @@ fail_at_digit(struct evm_error *err, const char *text, size_t position)
 enum evm_status
 evm_hex_decode(uint8_t *out, size_t *out_len, const char *text, size_t len, struct evm_error *err)
 {
-	size_t		count;
+	size_t count;
 
 	*out_len = 0;
 	if (!has_prefix(text, len))
@@ -85,9 +83,9 @@ evm_hex_decode(uint8_t *out, size_t *out_len, const char *text, size_t len, stru
 	count = (len - PREFIX_BYTES) / 2;
 	for (size_t i = 0; i < count; i++)
 	{
-		size_t		at = PREFIX_BYTES + 2 * i;
-		int			high = digit_value(text[at]);
-		int			low = digit_value(text[at + 1]);
+		size_t at = PREFIX_BYTES + 2 * i;
+		int high = digit_value(text[at]);
+		int low = digit_value(text[at + 1]);
 
 		if ((high | low) < 0)
 			return fail_at_digit(err, text, high < 0 ? at : at + 1);
@@ -118,11 +116,11 @@ evm_quantity_decode(struct evm_word *out, const char *text, size_t len, struct e
 	}
 	if (len - PREFIX_BYTES > WORD_DIGITS)
 		return evm_fail(err, EVM_ERR_RANGE, PREFIX_BYTES,
-						"%zu hexadecimal digits, more than the %d of 256 bits",
-						len - PREFIX_BYTES, WORD_DIGITS);
+						"%zu hexadecimal digits, more than the %d of 256 bits", len - PREFIX_BYTES,
+						WORD_DIGITS);
 	for (size_t i = 0; i < len - PREFIX_BYTES; i++)
 	{
-		uint64_t	value = (uint64_t) digit_value(text[len - 1 - i]);
+		uint64_t value = (uint64_t) digit_value(text[len - 1 - i]);
 
 		out->limb[i / U64_DIGITS] |= value << (4 * (i % U64_DIGITS));
 	}
@@ -148,14 +146,14 @@ evm_quantity_decode_u64(uint64_t *out, const char *text, size_t len, struct evm_
 size_t
 evm_quantity_encode(char out[EVM_QUANTITY_TEXT_BYTES], const struct evm_word *value)
 {
-	size_t		count = (evm_word_bits(value) + 3) / 4;
+	size_t count = (evm_word_bits(value) + 3) / 4;
 
 	if (count == 0)
 		count = 1;
 	memcpy(out, "0x", PREFIX_BYTES);
 	for (size_t i = 0; i < count; i++)
 	{
-		size_t		place = count - 1 - i;
+		size_t place = count - 1 - i;
 
 		out[PREFIX_BYTES + i] =
 			digits[value->limb[place / U64_DIGITS] >> (4 * (place % U64_DIGITS)) & 15];

@@ -39,4 +39,4 @@ extern enum evm_status evm_quantity_decode_u64(uint64_t *out, const char *text, 
 extern size_t evm_quantity_encode(char out[EVM_QUANTITY_TEXT_BYTES], const struct evm_word *value);
 extern size_t evm_quantity_encode_u64(char out[EVM_QUANTITY_TEXT_BYTES], uint64_t value);
 
-#endif							/* EVM_HEX_H */
+#endif /* EVM_HEX_H */

@@ -39,32 +39,32 @@ enum token_kind
 	TOKEN_END,
 	TOKEN_OPEN,
 	TOKEN_CLOSE,
-	TOKEN_STRING_VALUE,			/* a string that is not the name of a member */
+	TOKEN_STRING_VALUE, /* a string that is not the name of a member */
 	TOKEN_LONG_INTEGER,
-	TOKEN_OTHER					/* whatever else: short numbers, names, punctuation, blanks */
+	TOKEN_OTHER /* whatever else: short numbers, names, punctuation, blanks */
 };
 
 struct scanner
 {
 	const char *text;
-	size_t		len;
-	size_t		start;			/* of the current token */
-	size_t		end;			/* behind it */
+	size_t len;
+	size_t start; /* of the current token */
+	size_t end;   /* behind it */
 };
 
 /* A long integer that was copied as a string. */
 struct quoted_integer
 {
-	size_t		ordinal;		/* among the strings that are values, in the order of the text */
-	size_t		end;			/* behind it in the rewritten text */
+	size_t ordinal; /* among the strings that are values, in the order of the text */
+	size_t end;     /* behind it in the rewritten text */
 };
 
 struct rewrite
 {
 	const char *text;
-	size_t		len;
+	size_t len;
 	const struct quoted_integer *integers;
-	size_t		integer_count;
+	size_t integer_count;
 };
 
 /* ---- memory ------------------------------------------------------------- */
@@ -76,7 +76,7 @@ static jmp_buf arena_is_full;
 static void *
 arena_malloc(size_t size)
 {
-	void	   *piece = evm_arena_alloc(parsing_arena, size);
+	void *piece = evm_arena_alloc(parsing_arena, size);
 
 	if (piece == NULL)
 		longjmp(arena_is_full, 1);
@@ -113,7 +113,7 @@ is_number_character(char c)
 static bool
 colon_follows(const struct scanner *scanner)
 {
-	size_t		at = scanner->end;
+	size_t at = scanner->end;
 
 	while (at < scanner->len && is_blank(scanner->text[at]))
 		at++;
@@ -123,7 +123,7 @@ colon_follows(const struct scanner *scanner)
 static enum token_kind
 scan_string(struct scanner *scanner)
 {
-	size_t		at = scanner->start + 1;
+	size_t at = scanner->start + 1;
 
 	while (at < scanner->len && scanner->text[at] != '"')
 		at += scanner->text[at] == '\\' ? 2 : 1;
@@ -138,8 +138,8 @@ scan_string(struct scanner *scanner)
 static enum token_kind
 scan_number(struct scanner *scanner)
 {
-	size_t		first;
-	size_t		at = scanner->start;
+	size_t first;
+	size_t at = scanner->start;
 
 	while (at < scanner->len && is_number_character(scanner->text[at]))
 		at++;
@@ -185,7 +185,7 @@ survey(size_t *long_integers, const char *text, size_t len, struct evm_error *er
 {
 	struct scanner scanner = {text, len, 0, 0};
 	enum token_kind kind;
-	size_t		depth = 0;
+	size_t depth = 0;
 
 	*long_integers = 0;
 	while ((kind = scan_token(&scanner)) != TOKEN_END)
@@ -208,18 +208,18 @@ quote_long_integers(struct evm_arena *arena, struct rewrite *out, const char *te
 {
 	struct scanner scanner = {text, len, 0, 0};
 	enum token_kind kind;
-	size_t		ordinal = 0;
-	size_t		count = 0;
-	size_t		at = 0;
+	size_t ordinal = 0;
+	size_t count = 0;
+	size_t at = 0;
 	struct quoted_integer *integers = evm_arena_zalloc(arena, long_integers, sizeof(*integers));
 	/* A long integer has more digits than its quoting, so this cannot overflow. */
-	char	   *copy = evm_arena_alloc(arena, len + QUOTING_BYTES * long_integers);
+	char *copy = evm_arena_alloc(arena, len + QUOTING_BYTES * long_integers);
 
 	if (integers == NULL || copy == NULL)
 		return EVM_ERR_MEMORY;
 	while ((kind = scan_token(&scanner)) != TOKEN_END)
 	{
-		size_t		size = scanner.end - scanner.start;
+		size_t size = scanner.end - scanner.start;
 
 		if (kind == TOKEN_LONG_INTEGER)
 		{
@@ -249,8 +249,8 @@ quote_long_integers(struct evm_arena *arena, struct rewrite *out, const char *te
 struct marking
 {
 	const struct rewrite *rewrite;
-	size_t		ordinal;		/* of the next string */
-	size_t		next;			/* index of the next quoted integer */
+	size_t ordinal; /* of the next string */
+	size_t next;    /* index of the next quoted integer */
 };
 
 static void
@@ -287,8 +287,8 @@ mark_integers(struct marking *marking, json_t *node)
 static size_t
 original_position(const struct rewrite *rewrite, size_t position)
 {
-	size_t		original_len = rewrite->len - QUOTING_BYTES * rewrite->integer_count;
-	size_t		added = 0;
+	size_t original_len = rewrite->len - QUOTING_BYTES * rewrite->integer_count;
+	size_t added = 0;
 
 	for (size_t i = 0; i < rewrite->integer_count; i++)
 	{
@@ -331,12 +331,11 @@ load_or_jump(json_t **root, const struct rewrite *source, json_error_t *error)
 
 /* Puts jansson on the arena for one call, and back.  False when the arena is full. */
 static bool
-load_into(struct evm_arena *arena, json_t **root, const struct rewrite *source,
-		  json_error_t *error)
+load_into(struct evm_arena *arena, json_t **root, const struct rewrite *source, json_error_t *error)
 {
 	json_malloc_t previous_malloc;
 	json_free_t previous_free;
-	bool		fits;
+	bool fits;
 
 	json_get_alloc_funcs(&previous_malloc, &previous_free);
 	json_set_alloc_funcs(arena_malloc, arena_free);
@@ -361,8 +360,8 @@ evm_json_parse(struct evm_arena *arena, const struct evm_json **out, const char 
 	struct rewrite rewrite = {text, len, NULL, 0};
 	struct marking marking = {&rewrite, 0, 0};
 	json_error_t error;
-	json_t	   *root;
-	size_t		long_integers;
+	json_t *root;
+	size_t long_integers;
 	enum evm_status status;
 
 	*out = NULL;
@@ -450,11 +449,11 @@ evm_json_object_size(const struct evm_json *node)
 
 void
 evm_json_object_each(const struct evm_json *node,
-					 bool (*visit) (void *context, const char *name, const struct evm_json *value),
+					 bool (*visit)(void *context, const char *name, const struct evm_json *value),
 					 void *context)
 {
 	/* jansson's iterators take a tree that may change; this one does not. */
-	json_t	   *object = (json_t *) node_of(node);
+	json_t *object = (json_t *) node_of(node);
 
 	for (void *member = json_object_iter(object); member != NULL;
 		 member = json_object_iter_next(object, member))
@@ -506,7 +505,7 @@ bool
 evm_json_integer(const struct evm_json *node, int64_t *out)
 {
 	struct evm_word word;
-	bool		negative;
+	bool negative;
 
 	if (!evm_json_word(node, &word, &negative))
 		return false;

@@ -14,7 +14,7 @@
 #include "evm/bytes.h"
 #include "evm/status.h"
 
-struct evm_json;				/* jansson's json_t */
+struct evm_json; /* jansson's json_t */
 
 enum evm_json_kind
 {
@@ -36,15 +36,15 @@ extern enum evm_status evm_json_parse(struct evm_arena *arena, const struct evm_
 /* EVM_JSON_NULL for a NULL pointer, so that look-ups can be chained. */
 extern enum evm_json_kind evm_json_kind(const struct evm_json *node);
 
-extern size_t evm_json_array_size(const struct evm_json *node);	/* 0 when not an array */
+extern size_t evm_json_array_size(const struct evm_json *node); /* 0 when not an array */
 extern const struct evm_json *evm_json_array_get(const struct evm_json *node, size_t index);
 /* NULL when node is not an object or has no such member. */
 extern const struct evm_json *evm_json_object_get(const struct evm_json *node, const char *name);
 extern size_t evm_json_object_size(const struct evm_json *node);
 /* Calls visit for each member in the order of the text until it returns false. */
 extern void evm_json_object_each(const struct evm_json *node,
-								 bool (*visit) (void *context, const char *name,
-												const struct evm_json *value),
+								 bool (*visit)(void *context, const char *name,
+											   const struct evm_json *value),
 								 void *context);
 
 /* NULL (and *len 0) when node is not a string. */
@@ -58,4 +58,4 @@ extern bool evm_json_is_true(const struct evm_json *node);
  */
 extern bool evm_json_word(const struct evm_json *node, struct evm_word *out, bool *negative);
 
-#endif							/* EVM_JSON_H */
+#endif /* EVM_JSON_H */

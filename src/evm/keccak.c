@@ -14,22 +14,21 @@
 #define ROUNDS 24
 #define RATE_LANES (EVM_KECCAK_RATE_BYTES / 8)
 
-static const uint64_t round_constants[ROUNDS] = {
-	0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000,
-	0x000000000000808b, 0x0000000080000001, 0x8000000080008081, 0x8000000000008009,
-	0x000000000000008a, 0x0000000000000088, 0x0000000080008009, 0x000000008000000a,
-	0x000000008000808b, 0x800000000000008b, 0x8000000000008089, 0x8000000000008003,
-	0x8000000000008002, 0x8000000000000080, 0x000000000000800a, 0x800000008000000a,
-	0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008
-};
+static const uint64_t round_constants[ROUNDS] =
+	{0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000,
+	 0x000000000000808b, 0x0000000080000001, 0x8000000080008081, 0x8000000000008009,
+	 0x000000000000008a, 0x0000000000000088, 0x0000000080008009, 0x000000008000000a,
+	 0x000000008000808b, 0x800000000000008b, 0x8000000000008089, 0x8000000000008003,
+	 0x8000000000008002, 0x8000000000000080, 0x000000000000800a, 0x800000008000000a,
+	 0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008};
 
 /* Compilers make one load of it where bytes are already in this order. */
 static inline uint64_t
 load_little_endian(const uint8_t *p)
 {
-	return (uint64_t) p[0] | (uint64_t) p[1] << 8 | (uint64_t) p[2] << 16 |
-		(uint64_t) p[3] << 24 | (uint64_t) p[4] << 32 | (uint64_t) p[5] << 40 |
-		(uint64_t) p[6] << 48 | (uint64_t) p[7] << 56;
+	return (uint64_t) p[0] | (uint64_t) p[1] << 8 | (uint64_t) p[2] << 16 | (uint64_t) p[3] << 24 |
+		(uint64_t) p[4] << 32 | (uint64_t) p[5] << 40 | (uint64_t) p[6] << 48 |
+		(uint64_t) p[7] << 56;
 }
 
 static inline void
@@ -51,12 +50,13 @@ rotate_left(uint64_t lane, unsigned bits)
  * of the source lies in column x, whose theta difference is dx.
  */
 #define PLANE(y, l0, d0, r0, l1, d1, r1, l2, d2, r2, l3, d3, r3, l4, d4, r4) \
-	do { \
-		uint64_t	b0 = rotate_left(from[l0] ^ d0, r0); \
-		uint64_t	b1 = rotate_left(from[l1] ^ d1, r1); \
-		uint64_t	b2 = rotate_left(from[l2] ^ d2, r2); \
-		uint64_t	b3 = rotate_left(from[l3] ^ d3, r3); \
-		uint64_t	b4 = rotate_left(from[l4] ^ d4, r4); \
+	do \
+	{ \
+		uint64_t b0 = rotate_left(from[l0] ^ d0, r0); \
+		uint64_t b1 = rotate_left(from[l1] ^ d1, r1); \
+		uint64_t b2 = rotate_left(from[l2] ^ d2, r2); \
+		uint64_t b3 = rotate_left(from[l3] ^ d3, r3); \
+		uint64_t b4 = rotate_left(from[l4] ^ d4, r4); \
 		to[5 * (y)] = b0 ^ (~b1 & b2); \
 		to[5 * (y) + 1] = b1 ^ (~b2 & b3); \
 		to[5 * (y) + 2] = b2 ^ (~b3 & b4); \
@@ -69,16 +69,16 @@ rotate_left(uint64_t lane, unsigned bits)
 __attribute__((always_inline)) static inline void
 keccak_round(uint64_t to[LANES], const uint64_t from[LANES], uint64_t constant)
 {
-	uint64_t	c0 = COLUMN(0);
-	uint64_t	c1 = COLUMN(1);
-	uint64_t	c2 = COLUMN(2);
-	uint64_t	c3 = COLUMN(3);
-	uint64_t	c4 = COLUMN(4);
-	uint64_t	d0 = c4 ^ rotate_left(c1, 1);
-	uint64_t	d1 = c0 ^ rotate_left(c2, 1);
-	uint64_t	d2 = c1 ^ rotate_left(c3, 1);
-	uint64_t	d3 = c2 ^ rotate_left(c4, 1);
-	uint64_t	d4 = c3 ^ rotate_left(c0, 1);
+	uint64_t c0 = COLUMN(0);
+	uint64_t c1 = COLUMN(1);
+	uint64_t c2 = COLUMN(2);
+	uint64_t c3 = COLUMN(3);
+	uint64_t c4 = COLUMN(4);
+	uint64_t d0 = c4 ^ rotate_left(c1, 1);
+	uint64_t d1 = c0 ^ rotate_left(c2, 1);
+	uint64_t d2 = c1 ^ rotate_left(c3, 1);
+	uint64_t d3 = c2 ^ rotate_left(c4, 1);
+	uint64_t d4 = c3 ^ rotate_left(c0, 1);
 
 	PLANE(0, 0, d0, 0, 6, d1, 44, 12, d2, 43, 18, d3, 21, 24, d4, 14);
 	PLANE(1, 3, d3, 28, 9, d4, 20, 10, d0, 3, 16, d1, 45, 22, d2, 61);
@@ -91,8 +91,8 @@ keccak_round(uint64_t to[LANES], const uint64_t from[LANES], uint64_t constant)
 static void
 keccak_permute(uint64_t state[LANES])
 {
-	uint64_t	even[LANES];
-	uint64_t	odd[LANES];
+	uint64_t even[LANES];
+	uint64_t odd[LANES];
 
 	memcpy(even, state, sizeof(even));
 	for (int round = 0; round < ROUNDS; round += 2)

@@ -11,8 +11,8 @@
 
 struct evm_keccak
 {
-	uint64_t	state[25];
-	size_t		filled;			/* bytes absorbed into the current block */
+	uint64_t state[25];
+	size_t filled; /* bytes absorbed into the current block */
 };
 
 extern void evm_keccak_init(struct evm_keccak *context);
@@ -21,4 +21,4 @@ extern void evm_keccak_final(struct evm_hash *out, struct evm_keccak *context);
 
 extern void evm_keccak256(struct evm_hash *out, const void *data, size_t len);
 
-#endif							/* EVM_KECCAK_H */
+#endif /* EVM_KECCAK_H */

@@ -42,8 +42,8 @@ is_normal(char c)
 static enum evm_status
 fail_at_character(struct evm_error *err, size_t position, char c)
 {
-	return evm_fail(err, EVM_ERR_SYNTAX, position,
-					"\"%c\" is not allowed in a normalized ENS name", c);
+	return evm_fail(err, EVM_ERR_SYNTAX, position, "\"%c\" is not allowed in a normalized ENS name",
+					c);
 }
 
 static enum evm_status
@@ -58,8 +58,8 @@ fail_empty_label(struct evm_error *err, size_t position)
 static enum evm_status
 check_label(const char *name, size_t start, size_t end, struct evm_error *err)
 {
-	bool		only_underscores = true;
-	bool		has_apostrophe = false;
+	bool only_underscores = true;
+	bool has_apostrophe = false;
 
 	if (start == end)
 		return fail_empty_label(err, start);
@@ -87,7 +87,7 @@ check_label(const char *name, size_t start, size_t end, struct evm_error *err)
 static enum evm_status
 check_labels(const char *name, size_t len, struct evm_error *err)
 {
-	size_t		start = 0;
+	size_t start = 0;
 
 	for (size_t i = 0; i <= len; i++)
 	{
@@ -130,9 +130,9 @@ enum evm_status
 evm_ens_normalize(struct evm_arena *arena, struct evm_bytes *out, const char *name, size_t len,
 				  struct evm_error *err)
 {
-	size_t		apostrophes;
-	size_t		at = 0;
-	char	   *normal;
+	size_t apostrophes;
+	size_t at = 0;
+	char *normal;
 	enum evm_status status;
 
 	out->data = NULL;
@@ -177,7 +177,7 @@ is_keycap(const char *text, size_t len)
 enum evm_status
 evm_namehash(struct evm_hash *out, const char *name, size_t len, struct evm_error *err)
 {
-	size_t		end = len;
+	size_t end = len;
 
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < len; i++)
@@ -189,7 +189,7 @@ evm_namehash(struct evm_hash *out, const char *name, size_t len, struct evm_erro
 	/* From the last label to the first: node = keccak256(node || keccak256(label)). */
 	while (len > 0)
 	{
-		size_t		start = end;
+		size_t start = end;
 		struct evm_hash pair[2];
 
 		while (start > 0 && name[start - 1] != '.')

@@ -34,4 +34,4 @@ extern enum evm_status evm_ens_normalize(struct evm_arena *arena, struct evm_byt
 extern enum evm_status evm_namehash(struct evm_hash *out, const char *name, size_t len,
 									struct evm_error *err);
 
-#endif							/* EVM_NAMEHASH_H */
+#endif /* EVM_NAMEHASH_H */

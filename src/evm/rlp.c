@@ -36,8 +36,8 @@ evm_rlp_init(struct evm_rlp_writer *writer, struct evm_arena *arena)
 static bool
 reserve(struct evm_rlp_writer *writer, size_t more)
 {
-	size_t		capacity = writer->capacity == 0 ? FIRST_CAPACITY : writer->capacity;
-	uint8_t    *data;
+	size_t capacity = writer->capacity == 0 ? FIRST_CAPACITY : writer->capacity;
+	uint8_t *data;
 
 	if (writer->status != EVM_OK)
 		return false;
@@ -78,7 +78,7 @@ evm_rlp_raw(struct evm_rlp_writer *writer, const uint8_t *encoded, size_t len)
 static size_t
 make_prefix(uint8_t out[PREFIX_BYTES_MAX], uint8_t kind, size_t len)
 {
-	size_t		size = 0;
+	size_t size = 0;
 
 	if (len <= SHORT_LENGTH_MAX)
 	{
@@ -96,7 +96,7 @@ make_prefix(uint8_t out[PREFIX_BYTES_MAX], uint8_t kind, size_t len)
 void
 evm_rlp_bytes(struct evm_rlp_writer *writer, const uint8_t *data, size_t len)
 {
-	uint8_t		prefix[PREFIX_BYTES_MAX];
+	uint8_t prefix[PREFIX_BYTES_MAX];
 
 	if (len != 1 || data[0] >= STRING_PREFIX)
 		evm_rlp_raw(writer, prefix, make_prefix(prefix, STRING_PREFIX, len));
@@ -106,8 +106,8 @@ evm_rlp_bytes(struct evm_rlp_writer *writer, const uint8_t *data, size_t len)
 void
 evm_rlp_word(struct evm_rlp_writer *writer, const struct evm_word *value)
 {
-	uint8_t		bytes[32];
-	size_t		len = (evm_word_bits(value) + 7) / 8;
+	uint8_t bytes[32];
+	size_t len = (evm_word_bits(value) + 7) / 8;
 
 	evm_word_to_be(bytes, value);
 	evm_rlp_bytes(writer, bytes + sizeof(bytes) - len, len);
@@ -137,10 +137,10 @@ evm_rlp_open_list(struct evm_rlp_writer *writer)
 void
 evm_rlp_close_list(struct evm_rlp_writer *writer)
 {
-	uint8_t		prefix[PREFIX_BYTES_MAX];
-	size_t		prefix_len;
-	size_t		start;
-	size_t		len;
+	uint8_t prefix[PREFIX_BYTES_MAX];
+	size_t prefix_len;
+	size_t start;
+	size_t len;
 
 	if (writer->status != EVM_OK)
 		return;
@@ -179,7 +179,7 @@ evm_rlp_finish(struct evm_rlp_writer *writer, struct evm_bytes *out)
 static enum evm_status
 read_long_length(uint64_t *out, const struct evm_bytes *input, size_t size, struct evm_error *err)
 {
-	uint64_t	length = 0;
+	uint64_t length = 0;
 
 	*out = 0;
 	if (input->len - 1 < size)
@@ -195,10 +195,10 @@ read_long_length(uint64_t *out, const struct evm_bytes *input, size_t size, stru
 enum evm_status
 evm_rlp_next(struct evm_rlp_item *out, struct evm_bytes *cursor, struct evm_error *err)
 {
-	uint8_t		first;
-	uint8_t		kind;
-	size_t		header = 1;
-	uint64_t	length;
+	uint8_t first;
+	uint8_t kind;
+	size_t header = 1;
+	uint64_t length;
 
 	memset(out, 0, sizeof(*out));
 	if (cursor->len == 0)
@@ -216,7 +216,7 @@ evm_rlp_next(struct evm_rlp_item *out, struct evm_bytes *cursor, struct evm_erro
 		length = (uint64_t) (first - kind);
 	else
 	{
-		size_t		size = (size_t) (first - kind - SHORT_LENGTH_MAX);
+		size_t size = (size_t) (first - kind - SHORT_LENGTH_MAX);
 		enum evm_status status = read_long_length(&length, cursor, size, err);
 
 		if (status != EVM_OK)
@@ -246,8 +246,8 @@ evm_rlp_whole(struct evm_rlp_item *out, bool want_list, const uint8_t *data, siz
 	if (status != EVM_OK)
 		return status;
 	if (cursor.len != 0)
-		return evm_fail(err, EVM_ERR_MALFORMED, len - cursor.len,
-						"%zu bytes follow the RLP item", cursor.len);
+		return evm_fail(err, EVM_ERR_MALFORMED, len - cursor.len, "%zu bytes follow the RLP item",
+						cursor.len);
 	if (out->is_list != want_list)
 		return evm_fail(err, EVM_ERR_TYPE, 0, "RLP has a %s where a %s is wanted",
 						out->is_list ? "list" : "string", want_list ? "list" : "string");
@@ -262,7 +262,7 @@ validate_items(const struct evm_bytes *items, const uint8_t *origin, unsigned de
 
 	while (cursor.len > 0)
 	{
-		size_t		position = (size_t) (cursor.data - origin);
+		size_t position = (size_t) (cursor.data - origin);
 		struct evm_rlp_item item;
 		enum evm_status status = evm_rlp_next(&item, &cursor, err);
 
@@ -294,8 +294,8 @@ evm_rlp_validate(const uint8_t *data, size_t len, struct evm_error *err)
 	if (status != EVM_OK)
 		return status;
 	if (cursor.len != 0)
-		return evm_fail(err, EVM_ERR_MALFORMED, len - cursor.len,
-						"%zu bytes follow the RLP item", cursor.len);
+		return evm_fail(err, EVM_ERR_MALFORMED, len - cursor.len, "%zu bytes follow the RLP item",
+						cursor.len);
 	return item.is_list ? validate_items(&item.payload, data, 1, err) : EVM_OK;
 }
 
@@ -310,8 +310,8 @@ evm_rlp_item_word(struct evm_word *out, const struct evm_rlp_item *item, struct 
 	if (payload->len > 0 && payload->data[0] == 0)
 		return evm_fail(err, EVM_ERR_MALFORMED, 0, "an RLP integer has leading zeros");
 	if (payload->len > 32)
-		return evm_fail(err, EVM_ERR_RANGE, 0, "an RLP integer of %zu bytes needs more than 256 bits",
-						payload->len);
+		return evm_fail(err, EVM_ERR_RANGE, 0,
+						"an RLP integer of %zu bytes needs more than 256 bits", payload->len);
 	evm_word_from_be(out, payload->data, payload->len);
 	return EVM_OK;
 }

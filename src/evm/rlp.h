@@ -22,11 +22,11 @@
 struct evm_rlp_writer
 {
 	struct evm_arena *arena;
-	uint8_t    *data;
-	size_t		len;
-	size_t		capacity;
-	size_t		list_start[EVM_RLP_MAX_DEPTH];
-	unsigned	depth;
+	uint8_t *data;
+	size_t len;
+	size_t capacity;
+	size_t list_start[EVM_RLP_MAX_DEPTH];
+	unsigned depth;
 	enum evm_status status;
 };
 
@@ -42,8 +42,8 @@ extern enum evm_status evm_rlp_finish(struct evm_rlp_writer *writer, struct evm_
 
 struct evm_rlp_item
 {
-	bool		is_list;
-	struct evm_bytes payload;	/* borrowed from the input */
+	bool is_list;
+	struct evm_bytes payload; /* borrowed from the input */
 };
 
 /* Reads one item at *cursor and moves it behind; EVM_ERR_MALFORMED when not canonical. */
@@ -59,4 +59,4 @@ extern enum evm_status evm_rlp_item_word(struct evm_word *out, const struct evm_
 extern enum evm_status evm_rlp_item_u64(uint64_t *out, const struct evm_rlp_item *item,
 										struct evm_error *err);
 
-#endif							/* EVM_RLP_H */
+#endif /* EVM_RLP_H */

@@ -19,12 +19,12 @@ static void
 copy_printable(char *out, size_t out_size, const char *text)
 {
 	static const char digits[] = "0123456789abcdef";
-	size_t		len = 0;
+	size_t len = 0;
 
 	for (; *text != '\0'; text++)
 	{
 		unsigned char c = (unsigned char) *text;
-		size_t		needed = (c >= 0x20 && c < 0x7f) ? 1 : ESCAPE_BYTES;
+		size_t needed = (c >= 0x20 && c < 0x7f) ? 1 : ESCAPE_BYTES;
 
 		if (len + needed >= out_size)
 			break;
@@ -43,10 +43,10 @@ copy_printable(char *out, size_t out_size, const char *text)
 }
 
 enum evm_status
-evm_fail(struct evm_error *err, enum evm_status status, size_t position, const char *format,...)
+evm_fail(struct evm_error *err, enum evm_status status, size_t position, const char *format, ...)
 {
-	char		raw[EVM_ERROR_MESSAGE_BYTES];
-	va_list		args;
+	char raw[EVM_ERROR_MESSAGE_BYTES];
+	va_list args;
 
 	if (err == NULL)
 		return status;

@@ -11,26 +11,19 @@
 static const struct
 {
 	const char *name;
-	unsigned	decimals;
-}			units[] = {
-	{"wei", 0},
-	{"kwei", 3},
-	{"mwei", 6},
-	{"gwei", 9},
-	{"szabo", 12},
-	{"finney", 15},
-	{"ether", 18}
-};
+	unsigned decimals;
+} units[] = {{"wei", 0},    {"kwei", 3},    {"mwei", 6},  {"gwei", 9},
+			 {"szabo", 12}, {"finney", 15}, {"ether", 18}};
 
 size_t
 evm_units_format(char out[EVM_UNITS_TEXT_BYTES], const struct evm_word *value, bool is_signed,
 				 unsigned decimals)
 {
-	char		decimal[EVM_WORD_DECIMAL_BYTES];
+	char decimal[EVM_WORD_DECIMAL_BYTES];
 	const char *digits = decimal;
-	size_t		count = evm_word_to_decimal(decimal, value, is_signed);
-	size_t		whole;
-	size_t		len = 0;
+	size_t count = evm_word_to_decimal(decimal, value, is_signed);
+	size_t whole;
+	size_t len = 0;
 
 	out[0] = '\0';
 	if (decimals > EVM_UNITS_MAX_DECIMALS)
@@ -74,16 +67,16 @@ append_digit(struct evm_word *value, unsigned digit)
 
 struct amount_text
 {
-	size_t		start;			/* of the digits, behind the sign */
-	size_t		point;			/* index of the point, or len */
-	size_t		end;			/* behind the last digit that says something */
+	size_t start; /* of the digits, behind the sign */
+	size_t point; /* index of the point, or len */
+	size_t end;   /* behind the last digit that says something */
 };
 
 /* Finds the parts of an amount and checks that there is nothing else. */
 static enum evm_status
 split_amount(struct amount_text *out, const char *text, size_t len, struct evm_error *err)
 {
-	size_t		digits = 0;
+	size_t digits = 0;
 
 	out->start = len > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
 	out->point = len;
@@ -115,7 +108,7 @@ evm_units_parse(struct evm_word *out, bool *negative, const char *text, size_t l
 				unsigned decimals, struct evm_error *err)
 {
 	struct amount_text amount;
-	size_t		behind;
+	size_t behind;
 	enum evm_status status;
 
 	*out = evm_word_zero;
@@ -151,8 +144,8 @@ bool
 evm_units_decimals(unsigned *out, const char *name, size_t len)
 {
 	struct evm_word number;
-	uint64_t	small;
-	bool		negative;
+	uint64_t small;
+	bool negative;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 	{

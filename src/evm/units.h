@@ -36,4 +36,4 @@ extern enum evm_status evm_units_parse(struct evm_word *out, bool *negative, con
  */
 extern bool evm_units_decimals(unsigned *out, const char *name, size_t len);
 
-#endif							/* EVM_UNITS_H */
+#endif /* EVM_UNITS_H */

@@ -15,7 +15,7 @@
 #define WORD_BYTES (WORD_BITS / 8)
 
 #define CHUNK_DIGITS 19
-#define CHUNK_BASE UINT64_C(10000000000000000000)	/* 10^19 */
+#define CHUNK_BASE UINT64_C(10000000000000000000) /* 10^19 */
 
 const struct evm_word evm_word_zero = {{0, 0, 0, 0}};
 
@@ -47,7 +47,7 @@ evm_word_to_be(uint8_t out[32], const struct evm_word *value)
 {
 	for (int i = 0; i < LIMBS; i++)
 	{
-		uint64_t	limb = value->limb[LIMBS - 1 - i];
+		uint64_t limb = value->limb[LIMBS - 1 - i];
 
 		for (int j = 0; j < 8; j++)
 			out[8 * i + j] = (uint8_t) (limb >> (LIMB_BITS - 8 - 8 * j));
@@ -57,7 +57,7 @@ evm_word_to_be(uint8_t out[32], const struct evm_word *value)
 void
 evm_word_from_be(struct evm_word *out, const uint8_t *data, size_t len)
 {
-	uint8_t		padded[WORD_BYTES] = {0};
+	uint8_t padded[WORD_BYTES] = {0};
 
 	if (len > WORD_BYTES)
 	{
@@ -150,7 +150,7 @@ evm_word_add(struct evm_word *out, const struct evm_word *a, const struct evm_wo
 bool
 evm_word_sub(struct evm_word *out, const struct evm_word *a, const struct evm_word *b)
 {
-	uint64_t	borrow = 0;
+	uint64_t borrow = 0;
 
 	for (int i = 0; i < LIMBS; i++)
 	{
@@ -204,7 +204,7 @@ evm_word_mul_u64(struct evm_word *out, const struct evm_word *a, uint64_t b)
 uint64_t
 evm_word_div_u64(struct evm_word *out, const struct evm_word *a, uint64_t b)
 {
-	uint64_t	remainder = 0;
+	uint64_t remainder = 0;
 
 	for (int i = LIMBS - 1; i >= 0; i--)
 	{
@@ -229,7 +229,7 @@ evm_word_div_u64(struct evm_word *out, const struct evm_word *a, uint64_t b)
 static char *
 write_digits_before(char *end, uint64_t value, int min_digits)
 {
-	char	   *p = end;
+	char *p = end;
 
 	while (value != 0)
 	{
@@ -244,18 +244,18 @@ write_digits_before(char *end, uint64_t value, int min_digits)
 size_t
 evm_word_to_decimal(char out[EVM_WORD_DECIMAL_BYTES], const struct evm_word *value, bool is_signed)
 {
-	char		buffer[EVM_WORD_DECIMAL_BYTES];
-	char	   *end = buffer + sizeof(buffer);
-	char	   *p = end;
+	char buffer[EVM_WORD_DECIMAL_BYTES];
+	char *end = buffer + sizeof(buffer);
+	char *p = end;
 	struct evm_word rest = *value;
-	bool		negative = is_signed && evm_word_is_negative(value);
-	size_t		len;
+	bool negative = is_signed && evm_word_is_negative(value);
+	size_t len;
 
 	if (negative)
 		evm_word_negate(&rest, value);
 	while (!fits_one_limb(&rest))
 	{
-		uint64_t	chunk = evm_word_div_u64(&rest, &rest, CHUNK_BASE);
+		uint64_t chunk = evm_word_div_u64(&rest, &rest, CHUNK_BASE);
 
 		p = write_digits_before(p, chunk, CHUNK_DIGITS);
 	}
@@ -278,8 +278,8 @@ read_digits(struct evm_word *out, const char *digits, size_t len)
 	while (len > 0)
 	{
 		/* The first chunk takes what is left over, the others 19 digits each. */
-		size_t		take = len % CHUNK_DIGITS == 0 ? CHUNK_DIGITS : len % CHUNK_DIGITS;
-		uint64_t	chunk = 0;
+		size_t take = len % CHUNK_DIGITS == 0 ? CHUNK_DIGITS : len % CHUNK_DIGITS;
+		uint64_t chunk = 0;
 
 		for (size_t i = 0; i < take; i++)
 			chunk = chunk * 10 + (uint64_t) (digits[i] - '0');
@@ -295,7 +295,7 @@ enum evm_status
 evm_word_from_decimal(struct evm_word *out, bool *negative, const char *text, size_t len,
 					  struct evm_error *err)
 {
-	size_t		start = 0;
+	size_t start = 0;
 
 	*out = evm_word_zero;
 	*negative = len > 0 && text[0] == '-';

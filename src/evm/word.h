@@ -22,9 +22,9 @@ extern void evm_word_to_be(uint8_t out[32], const struct evm_word *value);
 extern void evm_word_from_be(struct evm_word *out, const uint8_t *data, size_t len);
 
 extern bool evm_word_is_zero(const struct evm_word *value);
-extern bool evm_word_is_negative(const struct evm_word *value);	/* top bit set */
+extern bool evm_word_is_negative(const struct evm_word *value); /* top bit set */
 /* As unsigned: -1, 0 or 1. */
-extern int	evm_word_compare(const struct evm_word *a, const struct evm_word *b);
+extern int evm_word_compare(const struct evm_word *a, const struct evm_word *b);
 /* The position of the top set bit plus one; 0 for zero. */
 extern unsigned evm_word_bits(const struct evm_word *value);
 
@@ -60,4 +60,4 @@ extern size_t evm_word_to_decimal(char out[EVM_WORD_DECIMAL_BYTES], const struct
 extern enum evm_status evm_word_from_decimal(struct evm_word *out, bool *negative, const char *text,
 											 size_t len, struct evm_error *err);
 
-#endif							/* EVM_WORD_H */
+#endif /* EVM_WORD_H */

@@ -9,7 +9,7 @@
 /* Small, so that inputs reach the limit and what happens there. */
 #define FUZZ_ARENA_BYTES ((size_t) 512 * 1024)
 
-extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+extern int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

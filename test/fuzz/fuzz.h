@@ -23,7 +23,8 @@ extern void fuzz_check_failure(enum evm_status status, const struct evm_error *e
 
 /* A property that must hold for every input; the fuzzer keeps the input that breaks it. */
 #define FUZZ_CHECK(condition) \
-	do { \
+	do \
+	{ \
 		if (!(condition)) \
 		{ \
 			fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition); \
@@ -31,4 +32,4 @@ extern void fuzz_check_failure(enum evm_status status, const struct evm_error *e
 		} \
 	} while (0)
 
-#endif							/* TEST_FUZZ_H */
+#endif /* TEST_FUZZ_H */

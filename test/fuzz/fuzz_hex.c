@@ -12,11 +12,11 @@
 static void
 check_data(struct evm_arena *arena, const char *text, size_t len)
 {
-	uint8_t    *out = evm_arena_alloc(arena, len / 2);
-	size_t		out_len;
+	uint8_t *out = evm_arena_alloc(arena, len / 2);
+	size_t out_len;
 	struct evm_error err;
 	enum evm_status status;
-	char	   *again;
+	char *again;
 
 	if (out == NULL)
 		return;
@@ -37,8 +37,8 @@ check_quantity(const char *text, size_t len)
 	struct evm_word word;
 	struct evm_word again;
 	struct evm_error err;
-	char		encoded[EVM_QUANTITY_TEXT_BYTES];
-	size_t		encoded_len;
+	char encoded[EVM_QUANTITY_TEXT_BYTES];
+	size_t encoded_len;
 	enum evm_status status = evm_quantity_decode(&word, text, len, &err);
 
 	if (status != EVM_OK)
@@ -57,7 +57,7 @@ check_address(const char *text, size_t len)
 {
 	struct evm_address address;
 	struct evm_error err;
-	char		formatted[EVM_ADDRESS_TEXT_BYTES];
+	char formatted[EVM_ADDRESS_TEXT_BYTES];
 	enum evm_status status = evm_address_parse(&address, text, len, &err);
 
 	if (status != EVM_OK)

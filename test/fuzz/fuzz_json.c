@@ -17,8 +17,8 @@ static void check_same(const struct evm_json *node, json_t *reference);
 
 struct members
 {
-	json_t	   *reference;
-	void	   *next;
+	json_t *reference;
+	void *next;
 };
 
 static bool
@@ -37,8 +37,8 @@ static void
 check_integer(const struct evm_json *node, json_int_t reference)
 {
 	struct evm_word word;
-	bool		negative;
-	int64_t		small;
+	bool negative;
+	int64_t small;
 
 	FUZZ_CHECK(evm_json_integer(node, &small) && small == reference);
 	FUZZ_CHECK(evm_json_word(node, &word, &negative));
@@ -48,7 +48,7 @@ check_integer(const struct evm_json *node, json_int_t reference)
 static void
 check_string(const struct evm_json *node, const json_t *reference)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
 
 	FUZZ_CHECK(text != NULL && len == json_string_length(reference));
@@ -102,7 +102,7 @@ fuzz_one(struct evm_arena *arena, const uint8_t *data, size_t len)
 	const struct evm_json *root;
 	struct evm_error err;
 	json_error_t error;
-	json_t	   *reference;
+	json_t *reference;
 	enum evm_status status = evm_json_parse(arena, &root, (const char *) data, len, &err);
 
 	if (status != EVM_OK)

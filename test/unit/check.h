@@ -17,7 +17,7 @@
 struct test
 {
 	const char *name;
-	void		(*run) (void);
+	void (*run)(void);
 	struct test *next;
 };
 
@@ -33,13 +33,11 @@ extern struct evm_arena *test_arena(size_t limit_bytes);
 #define TEST(name) \
 	static void name(void); \
 	static struct test test_##name = {#name, name, NULL}; \
-	__attribute__((constructor)) static void \
-	register_##name(void) \
+	__attribute__((constructor)) static void register_##name(void) \
 	{ \
 		test_register(&test_##name); \
 	} \
-	static void \
-	name(void)
+	static void name(void)
 
 #define CHECK(condition) test_check((condition), __FILE__, __LINE__, #condition)
 #define CHECK_TEXT(got, want) test_check_text((got), (want), __FILE__, __LINE__)
@@ -47,4 +45,4 @@ extern struct evm_arena *test_arena(size_t limit_bytes);
 #define CHECK_NUMBER(got, want) \
 	test_check_number((long long) (got), (long long) (want), __FILE__, __LINE__, #got)
 
-#endif							/* TEST_CHECK_H */
+#endif /* TEST_CHECK_H */

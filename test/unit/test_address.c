@@ -17,13 +17,14 @@ parse(const char *text, struct evm_error *err)
 TEST(address_in_one_case_needs_no_checksum)
 {
 	struct evm_address address;
-	char		text[EVM_ADDRESS_TEXT_BYTES];
+	char text[EVM_ADDRESS_TEXT_BYTES];
 
 	CHECK_NUMBER(parse("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", NULL), EVM_OK);
 	CHECK_NUMBER(parse("0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED", NULL), EVM_OK);
 	CHECK_NUMBER(parse("0x0000000000000000000000000000000000000001", NULL), EVM_OK);
 	CHECK_NUMBER(evm_address_parse(&address, "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED", 42,
-								   NULL), EVM_OK);
+								   NULL),
+				 EVM_OK);
 	evm_address_format(text, &address);
 	CHECK_TEXT(text, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 }
@@ -33,7 +34,8 @@ TEST(address_with_a_wrong_mix_is_told_the_right_one)
 	struct evm_error err;
 
 	CHECK_NUMBER(parse("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", &err), EVM_ERR_CHECKSUM);
-	CHECK_TEXT(err.message, "address has a wrong EIP-55 checksum; if it is the one meant, write "
+	CHECK_TEXT(err.message,
+			   "address has a wrong EIP-55 checksum; if it is the one meant, write "
 			   "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 }
 

@@ -10,8 +10,8 @@
 /* An allocator that counts what is out, and gives nothing beyond a number of pieces. */
 struct counting
 {
-	size_t		outstanding;
-	size_t		allowed;
+	size_t outstanding;
+	size_t allowed;
 };
 
 static void *
@@ -67,11 +67,11 @@ TEST(arena_without_a_limit_refuses_what_overflows)
 TEST(arena_pieces_are_aligned_and_apart)
 {
 	struct evm_arena *arena = test_arena(1 << 20);
-	char	   *previous = NULL;
+	char *previous = NULL;
 
 	for (size_t size = 0; size < 300; size++)
 	{
-		char	   *piece = evm_arena_alloc(arena, size);
+		char *piece = evm_arena_alloc(arena, size);
 
 		CHECK((uintptr_t) piece % _Alignof(max_align_t) == 0);
 		CHECK(piece != previous);
@@ -83,7 +83,7 @@ TEST(arena_pieces_are_aligned_and_apart)
 TEST(arena_zalloc_zeroes_memory_that_was_used)
 {
 	struct evm_arena *arena = test_arena(1 << 20);
-	uint8_t    *piece = evm_arena_alloc(arena, 64);
+	uint8_t *piece = evm_arena_alloc(arena, 64);
 
 	memset(piece, 0xff, 64);
 	evm_arena_reset(arena);

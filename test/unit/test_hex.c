@@ -10,16 +10,16 @@
 static enum evm_status
 decode(const char *text, struct evm_error *err)
 {
-	uint8_t		out[64];
-	size_t		len;
+	uint8_t out[64];
+	size_t len;
 
 	return evm_hex_decode(out, &len, text, strlen(text), err);
 }
 
 TEST(hex_decodes_both_cases)
 {
-	uint8_t		out[4];
-	size_t		len;
+	uint8_t out[4];
+	size_t len;
 
 	CHECK_NUMBER(evm_hex_decode(out, &len, "0XabCDef09", 10, NULL), EVM_OK);
 	CHECK_NUMBER(len, 4);
@@ -48,12 +48,11 @@ TEST(hex_says_where_it_goes_wrong)
 
 TEST(quantities_are_bounded_by_256_bits)
 {
-	static const char max[] =
-	"0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff";
+	static const char max[] = "0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff";
 	struct evm_word word;
 	struct evm_error err;
-	uint64_t	small;
-	char		text[EVM_QUANTITY_TEXT_BYTES];
+	uint64_t small;
+	char text[EVM_QUANTITY_TEXT_BYTES];
 
 	CHECK_NUMBER(evm_quantity_decode(&word, max, strlen(max), &err), EVM_OK);
 	CHECK_NUMBER(evm_quantity_encode(text, &word), 66);
@@ -72,12 +71,14 @@ TEST(quantities_are_bounded_by_256_bits)
 	CHECK_NUMBER(evm_quantity_decode(&word, "0x-1", 4, &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(evm_quantity_decode(&word,
 									 "0x00000000000000000000000000000000000000000000000000000000"
-									 "000000001", 67, &err), EVM_ERR_RANGE);
+									 "000000001",
+									 67, &err),
+				 EVM_ERR_RANGE);
 }
 
 TEST(hex_encoding_stops_at_the_arena_limit)
 {
-	uint8_t		data[64] = {0xab};
+	uint8_t data[64] = {0xab};
 
 	CHECK(evm_hex_encode(test_arena(100), data, sizeof(data)) == NULL);
 	CHECK_TEXT(evm_hex_encode(test_arena(100), data, 2), "0xab00");

@@ -35,8 +35,8 @@ static void
 check_integer(const struct evm_json *node, const char *decimal)
 {
 	struct evm_word word;
-	bool		negative;
-	char		text[EVM_WORD_DECIMAL_BYTES];
+	bool negative;
+	char text[EVM_WORD_DECIMAL_BYTES];
 
 	CHECK_NUMBER(evm_json_kind(node), EVM_JSON_INTEGER);
 	CHECK(evm_json_word(node, &word, &negative));
@@ -49,8 +49,8 @@ TEST(json_look_ups_chain_through_what_is_missing)
 	const struct evm_json *root = parse("{\"a\": [1, {\"b\": \"x\"}], \"n\": null}");
 	const struct evm_json *inner = evm_json_array_get(evm_json_object_get(root, "a"), 1);
 	const struct evm_json *nothing = evm_json_object_get(evm_json_array_get(root, 3), "b");
-	size_t		len;
-	int64_t		number = 7;
+	size_t len;
+	int64_t number = 7;
 
 	CHECK_TEXT(evm_json_string(evm_json_object_get(inner, "b"), &len), "x");
 	CHECK_NUMBER(len, 1);
@@ -69,7 +69,7 @@ TEST(json_look_ups_chain_through_what_is_missing)
 static bool
 collect(void *context, const char *name, const struct evm_json *value)
 {
-	char	   *names = context;
+	char *names = context;
 
 	(void) value;
 	strcat(names, name);
@@ -78,7 +78,7 @@ collect(void *context, const char *name, const struct evm_json *value)
 
 TEST(json_members_come_in_the_order_of_the_text)
 {
-	char		names[16] = "";
+	char names[16] = "";
 
 	evm_json_object_each(parse("{\"z\":1,\"y\":2,\"a\":3,\"b\":4,\"c\":5}"), collect, names);
 	CHECK_TEXT(names, "zyab");
@@ -103,14 +103,14 @@ TEST(json_has_all_kinds_at_the_top)
 
 TEST(json_integers_beyond_64_bits_are_kept)
 {
-	const struct evm_json *root =
-	parse("[\"?1\", 115792089237316195423570985008687907853269984665640564039457584007913129639935,"
-		  "{\"?2\" : -57896044618658097711785492504343953926634992332820282019728792003956564819968,"
-		  " \"k\" :\"\\\"\", \"l\": [18446744073709551616]}, \"?3\", 9223372036854775808,"
-		  "9223372036854775807, -9223372036854775808, 1000000000000000000]");
+	const struct evm_json *root = parse(
+		"[\"?1\", 115792089237316195423570985008687907853269984665640564039457584007913129639935,"
+		"{\"?2\" : -57896044618658097711785492504343953926634992332820282019728792003956564819968,"
+		" \"k\" :\"\\\"\", \"l\": [18446744073709551616]}, \"?3\", 9223372036854775808,"
+		"9223372036854775807, -9223372036854775808, 1000000000000000000]");
 	const struct evm_json *object = evm_json_array_get(root, 2);
-	int64_t		number;
-	size_t		len;
+	int64_t number;
+	size_t len;
 
 	CHECK_TEXT(evm_json_string(evm_json_array_get(root, 0), &len), "?1");
 	check_integer(evm_json_array_get(root, 1),
@@ -132,9 +132,9 @@ TEST(json_integers_beyond_64_bits_are_kept)
 TEST(json_integers_beyond_256_bits_are_no_words)
 {
 	const struct evm_json *node =
-	parse("115792089237316195423570985008687907853269984665640564039457584007913129639936");
+		parse("115792089237316195423570985008687907853269984665640564039457584007913129639936");
 	struct evm_word word;
-	bool		negative;
+	bool negative;
 
 	CHECK_NUMBER(evm_json_kind(node), EVM_JSON_INTEGER);
 	CHECK(!evm_json_word(node, &word, &negative));
@@ -168,8 +168,7 @@ TEST(json_errors_point_into_the_text_that_was_given)
 	CHECK_NUMBER(fail("[1, x]", &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(err.position, 5);
 	CHECK_TEXT(err.message, "JSON does not parse: invalid token near 'x'");
-	CHECK_NUMBER(fail("[1234567890123456789012, 1234567890123456789012, x]", &err),
-				 EVM_ERR_SYNTAX);
+	CHECK_NUMBER(fail("[1234567890123456789012, 1234567890123456789012, x]", &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(err.position, 50);
 	CHECK_NUMBER(fail("", &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(fail("[1] 2", &err), EVM_ERR_SYNTAX);
@@ -193,7 +192,7 @@ TEST(json_refuses_what_is_ambiguous_or_no_utf8)
 TEST(json_strings_may_contain_nul)
 {
 	const struct evm_json *root = parse("[\"a\\u0000b\", 1234567890123456789012]");
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(evm_json_array_get(root, 0), &len);
 
 	CHECK_NUMBER(len, 3);
@@ -203,7 +202,7 @@ TEST(json_strings_may_contain_nul)
 
 TEST(json_depth_is_bounded)
 {
-	char		text[2 * (EVM_JSON_MAX_DEPTH + 1) + 1] = "";
+	char text[2 * (EVM_JSON_MAX_DEPTH + 1) + 1] = "";
 	struct evm_error err;
 
 	memset(text, '[', EVM_JSON_MAX_DEPTH);
@@ -220,11 +219,11 @@ TEST(json_depth_is_bounded)
 TEST(json_stops_at_the_arena_limit_wherever_that_is)
 {
 	static const char text[] =
-	"{\"a\":[1,2.5,\"x\",{\"b\":1234567890123456789012}],\"c\":\"0123456789\",\"d\":[[],{}]}";
+		"{\"a\":[1,2.5,\"x\",{\"b\":1234567890123456789012}],\"c\":\"0123456789\",\"d\":[[],{}]}";
 	const struct evm_json *root;
 	struct evm_error err;
 	enum evm_status status = EVM_ERR_MEMORY;
-	size_t		limit;
+	size_t limit;
 
 	for (limit = 0; status != EVM_OK && limit < 100000; limit += 16)
 	{

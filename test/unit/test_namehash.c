@@ -55,7 +55,10 @@ TEST(names_against_the_rules_are_refused)
 	CHECK_NUMBER(normalize("a'", &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(normalize("a''b", &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(normalize("a b", &err), EVM_ERR_SYNTAX);
-	CHECK_NUMBER(normalize("b\xc3\xbc" "cher.eth", &err), EVM_ERR_LIMIT);
+	CHECK_NUMBER(normalize("b\xc3\xbc"
+						   "cher.eth",
+						   &err),
+				 EVM_ERR_LIMIT);
 	CHECK_NUMBER(normalize("a.eth", NULL), EVM_OK);
 }
 
@@ -82,6 +85,7 @@ TEST(names_that_need_more_than_the_arena_are_refused)
 	struct evm_bytes normal;
 	struct evm_error err;
 
-	CHECK_NUMBER(evm_ens_normalize(test_arena(16), &normal, "abcdefghijklmnopq", 17, &err), EVM_ERR_MEMORY);
+	CHECK_NUMBER(evm_ens_normalize(test_arena(16), &normal, "abcdefghijklmnopq", 17, &err),
+				 EVM_ERR_MEMORY);
 	CHECK_TEXT(err.message, "an ENS name of 17 bytes is too long");
 }

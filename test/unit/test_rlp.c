@@ -68,7 +68,7 @@ TEST(rlp_depth_is_bounded_on_both_sides)
 	struct evm_rlp_writer writer;
 	struct evm_bytes out;
 	struct evm_error err;
-	uint8_t		deep[40];
+	uint8_t deep[40];
 
 	nest(&writer, test_arena(10000), EVM_RLP_MAX_DEPTH);
 	CHECK_NUMBER(evm_rlp_finish(&writer, &out), EVM_OK);
@@ -87,7 +87,7 @@ TEST(rlp_writer_failures_stick)
 {
 	struct evm_rlp_writer writer;
 	struct evm_bytes out;
-	uint8_t		data[1000] = {1};
+	uint8_t data[1000] = {1};
 
 	evm_rlp_init(&writer, test_arena(500));
 	evm_rlp_bytes(&writer, data, sizeof(data));
@@ -117,10 +117,10 @@ TEST(rlp_writer_failures_stick)
 TEST(rlp_integers_have_no_leading_zeros)
 {
 	struct evm_rlp_item item = {false, {(const uint8_t *) "\x00\x01", 2}};
-	uint8_t		wide[33] = {1};
+	uint8_t wide[33] = {1};
 	struct evm_word word;
 	struct evm_error err;
-	uint64_t	small;
+	uint64_t small;
 
 	CHECK_NUMBER(evm_rlp_item_word(&word, &item, &err), EVM_ERR_MALFORMED);
 	CHECK_TEXT(err.message, "an RLP integer has leading zeros");

@@ -28,7 +28,7 @@ TEST(fail_escapes_what_is_not_printable_ascii)
 TEST(fail_cuts_long_messages_between_escapes)
 {
 	struct evm_error err;
-	char		input[1000];
+	char input[1000];
 
 	memset(input, '\x01', sizeof(input) - 1);
 	input[sizeof(input) - 1] = '\0';

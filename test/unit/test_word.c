@@ -6,12 +6,9 @@
 
 #include "evm/word.h"
 
-#define MAX_UINT256 \
-	"115792089237316195423570985008687907853269984665640564039457584007913129639935"
-#define TWO_TO_256 \
-	"115792089237316195423570985008687907853269984665640564039457584007913129639936"
-#define MIN_INT256 \
-	"-57896044618658097711785492504343953926634992332820282019728792003956564819968"
+#define MAX_UINT256 "115792089237316195423570985008687907853269984665640564039457584007913129639935"
+#define TWO_TO_256 "115792089237316195423570985008687907853269984665640564039457584007913129639936"
+#define MIN_INT256 "-57896044618658097711785492504343953926634992332820282019728792003956564819968"
 #define BELOW_INT256 \
 	"-57896044618658097711785492504343953926634992332820282019728792003956564819969"
 
@@ -21,7 +18,7 @@ static struct evm_word
 word(const char *decimal)
 {
 	struct evm_word out;
-	bool		negative;
+	bool negative;
 
 	CHECK_NUMBER(evm_word_from_decimal(&out, &negative, decimal, strlen(decimal), NULL), EVM_OK);
 	CHECK(negative == (decimal[0] == '-'));
@@ -32,7 +29,7 @@ static void
 check_decimal(const char *decimal)
 {
 	struct evm_word value = word(decimal);
-	char		text[EVM_WORD_DECIMAL_BYTES];
+	char text[EVM_WORD_DECIMAL_BYTES];
 
 	CHECK_NUMBER(evm_word_to_decimal(text, &value, decimal[0] == '-'), strlen(decimal));
 	CHECK_TEXT(text, decimal);
@@ -42,7 +39,7 @@ static enum evm_status
 parse(const char *decimal, struct evm_error *err)
 {
 	struct evm_word out;
-	bool		negative;
+	bool negative;
 
 	return evm_word_from_decimal(&out, &negative, decimal, strlen(decimal), err);
 }
@@ -92,7 +89,7 @@ TEST(decimal_text_allows_signs_and_leading_zeros)
 {
 	struct evm_word out = word("+0000000000000000000000000000000000000000000000000000000000"
 							   "00000000000000000000000000000000000000000000000000000000000012");
-	bool		negative = true;
+	bool negative = true;
 
 	CHECK_NUMBER(out.limb[0], 12);
 	CHECK_NUMBER(evm_word_from_decimal(&out, &negative, "-0", 2, NULL), EVM_OK);
@@ -102,7 +99,7 @@ TEST(decimal_text_allows_signs_and_leading_zeros)
 TEST(decimal_text_out_of_range_is_refused)
 {
 	struct evm_error err;
-	char		long_text[1000];
+	char long_text[1000];
 
 	CHECK_NUMBER(parse(TWO_TO_256, &err), EVM_ERR_RANGE);
 	CHECK_TEXT(err.message, "an integer of 78 digits needs more than 256 bits");
@@ -146,7 +143,7 @@ TEST(addition_and_subtraction_carry_through_all_limbs)
 		struct evm_word a = random_word();
 		struct evm_word b = random_word();
 		struct evm_word sum;
-		bool		carry = evm_word_add(&sum, &a, &b);
+		bool carry = evm_word_add(&sum, &a, &b);
 
 		CHECK(carry == (evm_word_compare(&sum, &a) < 0));
 		CHECK(evm_word_sub(&out, &sum, &b) == carry);
@@ -162,8 +159,8 @@ TEST(division_undoes_multiplication)
 		struct evm_word quotient;
 		struct evm_word product;
 		struct evm_word remainder_word;
-		uint64_t	b = next_random() >> (next_random() % 64);
-		uint64_t	remainder;
+		uint64_t b = next_random() >> (next_random() % 64);
+		uint64_t remainder;
 
 		if (b == 0)
 			b = 1;
@@ -222,7 +219,7 @@ TEST(bytes_are_big_endian_and_right_aligned)
 {
 	static const uint8_t bytes[34] = {0xff, 0xff, 0x01, [31] = 0x02, [32] = 0x03, [33] = 0x04};
 	struct evm_word value;
-	uint8_t		out[32];
+	uint8_t out[32];
 
 	evm_word_from_be(&value, bytes + 2, 1);
 	CHECK(value.limb[0] == 1 && value.limb[1] == 0);
@@ -238,7 +235,7 @@ TEST(words_compare_and_convert)
 {
 	struct evm_word a = {{0, 0, 0, 1}};
 	struct evm_word b = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, 0}};
-	uint64_t	small = 0;
+	uint64_t small = 0;
 
 	CHECK_NUMBER(evm_word_compare(&a, &b), 1);
 	CHECK_NUMBER(evm_word_compare(&b, &a), -1);

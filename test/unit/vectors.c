@@ -36,17 +36,17 @@ struct counts
 
 struct skip_reason
 {
-	char		text[VECTOR_NOTE_BYTES];
+	char text[VECTOR_NOTE_BYTES];
 	unsigned long count;
 };
 
 struct current_file
 {
-	char	   *name;			/* NULL before the first */
-	vector_check check;			/* NULL when no family is registered */
+	char *name;         /* NULL before the first */
+	vector_check check; /* NULL when no family is registered */
 	struct counts counts;
 	struct skip_reason reasons[SKIP_REASONS_MAX];
-	size_t		reason_count;
+	size_t reason_count;
 };
 
 void
@@ -77,9 +77,9 @@ find_check(const char *file)
 /* ---- for the checks ----------------------------------------------------- */
 
 enum vector_result
-vector_fail(struct vector_note *note, const char *format,...)
+vector_fail(struct vector_note *note, const char *format, ...)
 {
-	va_list		args;
+	va_list args;
 
 	va_start(args, format);
 	vsnprintf(note->text, sizeof(note->text), format, args);
@@ -88,9 +88,9 @@ vector_fail(struct vector_note *note, const char *format,...)
 }
 
 enum vector_result
-vector_skip(struct vector_note *note, const char *format,...)
+vector_skip(struct vector_note *note, const char *format, ...)
 {
-	va_list		args;
+	va_list args;
 
 	va_start(args, format);
 	vsnprintf(note->text, sizeof(note->text), format, args);
@@ -101,7 +101,7 @@ vector_skip(struct vector_note *note, const char *format,...)
 const char *
 vector_text(const struct evm_json *row, const char *name)
 {
-	size_t		len;
+	size_t len;
 
 	return evm_json_string(evm_json_object_get(row, name), &len);
 }
@@ -109,9 +109,9 @@ vector_text(const struct evm_json *row, const char *name)
 bool
 vector_node_bytes(struct evm_arena *arena, const struct evm_json *node, struct evm_bytes *out)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
-	uint8_t    *data;
+	uint8_t *data;
 
 	if (text == NULL)
 		return false;
@@ -133,7 +133,7 @@ bool
 vector_word(const struct evm_json *row, const char *name, struct evm_word *out, bool *negative)
 {
 	const struct evm_json *node = evm_json_object_get(row, name);
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
 
 	if (text == NULL)
@@ -147,7 +147,7 @@ vector_word(const struct evm_json *row, const char *name, struct evm_word *out, 
 static const char *
 shown(char out[2 * SHOWN_BYTES + 4], const uint8_t *data, size_t len)
 {
-	size_t		count = len < SHOWN_BYTES ? len : SHOWN_BYTES;
+	size_t count = len < SHOWN_BYTES ? len : SHOWN_BYTES;
 
 	evm_hex_digits(out, data, count);
 	strcpy(out + 2 * count, count < len ? "..." : "");
@@ -158,14 +158,13 @@ enum vector_result
 vector_same_bytes(struct vector_note *note, const char *what, const uint8_t *got, size_t got_len,
 				  const uint8_t *want, size_t want_len)
 {
-	char		got_text[2 * SHOWN_BYTES + 4];
-	char		want_text[2 * SHOWN_BYTES + 4];
+	char got_text[2 * SHOWN_BYTES + 4];
+	char want_text[2 * SHOWN_BYTES + 4];
 
 	if (got_len == want_len && (got_len == 0 || memcmp(got, want, got_len) == 0))
 		return VECTOR_PASS;
-	return vector_fail(note, "%s: %zu bytes %s instead of %zu bytes %s", what,
-					   got_len, shown(got_text, got, got_len),
-					   want_len, shown(want_text, want, want_len));
+	return vector_fail(note, "%s: %zu bytes %s instead of %zu bytes %s", what, got_len,
+					   shown(got_text, got, got_len), want_len, shown(want_text, want, want_len));
 }
 
 /* ---- the run ------------------------------------------------------------ */
@@ -271,9 +270,9 @@ main(void)
 	struct evm_arena *arena = evm_arena_create(&evm_malloc_allocator, ROW_ARENA_BYTES);
 	struct current_file file = {0};
 	struct counts total = {0};
-	char	   *line = NULL;
-	size_t		capacity = 0;
-	ssize_t		len;
+	char *line = NULL;
+	size_t capacity = 0;
+	ssize_t len;
 
 	if (arena == NULL)
 		return 2;

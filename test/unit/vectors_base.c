@@ -35,8 +35,7 @@ check_keccak(struct evm_arena *arena, const struct evm_json *row, struct vector_
 	evm_keccak_update(&context, data.data + data.len * want.data[0] / UINT8_MAX,
 					  data.len - data.len * want.data[0] / UINT8_MAX);
 	evm_keccak_final(&got, &context);
-	return vector_same_bytes(note, "hash of two pieces", got.b, sizeof(got.b), want.data,
-							 want.len);
+	return vector_same_bytes(note, "hash of two pieces", got.b, sizeof(got.b), want.data, want.len);
 }
 
 static enum vector_result
@@ -44,8 +43,8 @@ check_checksum(struct evm_arena *arena, const struct evm_json *row, struct vecto
 {
 	const char *input = vector_text(row, "input");
 	const char *checksum = vector_text(row, "checksum");
-	bool		valid = evm_json_is_true(evm_json_object_get(row, "valid"));
-	char		text[EVM_ADDRESS_TEXT_BYTES];
+	bool valid = evm_json_is_true(evm_json_object_get(row, "valid"));
+	char text[EVM_ADDRESS_TEXT_BYTES];
 	struct evm_address address;
 	struct evm_error err;
 
@@ -116,7 +115,7 @@ static enum vector_result
 check_rlp(struct evm_arena *arena, const struct evm_json *row, struct vector_note *note)
 {
 	const struct evm_json *decoded = evm_json_object_get(row, "decoded");
-	bool		valid = evm_json_is_true(evm_json_object_get(row, "valid"));
+	bool valid = evm_json_is_true(evm_json_object_get(row, "valid"));
 	struct evm_bytes encoded;
 	struct evm_bytes cursor;
 	struct evm_bytes written;
@@ -139,8 +138,8 @@ check_rlp(struct evm_arena *arena, const struct evm_json *row, struct vector_not
 		return vector_fail(note, "decoded is neither hex nor an array of hex");
 	if (evm_rlp_finish(&writer, &written) != EVM_OK)
 		return vector_fail(note, "it does not encode");
-	return vector_same_bytes(note, "encoding", written.data, written.len,
-							 encoded.data, encoded.len);
+	return vector_same_bytes(note, "encoding", written.data, written.len, encoded.data,
+							 encoded.len);
 }
 
 /* ---- units ---- */
@@ -151,7 +150,7 @@ check_amount(struct vector_note *note, const char *text, unsigned decimals,
 {
 	struct evm_word got;
 	struct evm_error err;
-	bool		negative;
+	bool negative;
 
 	if (evm_units_parse(&got, &negative, text, strlen(text), decimals, &err) != EVM_OK)
 		return vector_fail(note, "%s is refused: %s", text, err.message);
@@ -165,10 +164,10 @@ check_units(struct evm_arena *arena, const struct evm_json *row, struct vector_n
 {
 	const char *text = vector_text(row, "text");
 	const char *accepts = vector_text(row, "accepts");
-	char		formatted[EVM_UNITS_TEXT_BYTES];
+	char formatted[EVM_UNITS_TEXT_BYTES];
 	struct evm_word wei;
-	bool		negative;
-	int64_t		decimals;
+	bool negative;
+	int64_t decimals;
 	enum vector_result result;
 
 	(void) arena;
@@ -206,8 +205,9 @@ check_namehash(struct evm_arena *arena, const struct evm_json *row, struct vecto
 
 	status = evm_ens_normalize(arena, &normal, name, strlen(name), &err);
 	if (!evm_json_is_true(evm_json_object_get(row, "ascii")))
-		return status == EVM_ERR_LIMIT ? VECTOR_PASS :
-			vector_fail(note, "%s is not refused as one that cannot be normalized", name);
+		return status == EVM_ERR_LIMIT
+			? VECTOR_PASS
+			: vector_fail(note, "%s is not refused as one that cannot be normalized", name);
 	if (status != EVM_OK)
 		return vector_fail(note, "%s is not normalized: %s", name, err.message);
 	return vector_same_bytes(note, "normal form", normal.data, normal.len,
@@ -227,14 +227,12 @@ check_ens_invalid(struct evm_arena *arena, const struct evm_json *row, struct ve
 	return VECTOR_PASS;
 }
 
-static const struct vector_family base_families[] = {
-	{"keccak", check_keccak},
-	{"rlp", check_rlp},
-	{"checksum", check_checksum},
-	{"units", check_units},
-	{"namehash", check_namehash},
-	{"ens_invalid", check_ens_invalid},
-	{NULL, NULL}
-};
+static const struct vector_family base_families[] = {{"keccak", check_keccak},
+													 {"rlp", check_rlp},
+													 {"checksum", check_checksum},
+													 {"units", check_units},
+													 {"namehash", check_namehash},
+													 {"ens_invalid", check_ens_invalid},
+													 {NULL, NULL}};
 
 VECTOR_FAMILIES(base_families);
