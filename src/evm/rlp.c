@@ -99,7 +99,11 @@ evm_rlp_bytes(struct evm_rlp_writer *writer, const uint8_t *data, size_t len)
 	uint8_t prefix[PREFIX_BYTES_MAX];
 
 	if (len != 1 || data[0] >= STRING_PREFIX)
-		evm_rlp_raw(writer, prefix, make_prefix(prefix, STRING_PREFIX, len));
+	{
+		size_t prefix_len = make_prefix(prefix, STRING_PREFIX, len);
+
+		evm_rlp_raw(writer, prefix, prefix_len);
+	}
 	evm_rlp_raw(writer, data, len);
 }
 
