@@ -5,7 +5,7 @@
 #ifndef EVM_HEX_H
 #define EVM_HEX_H
 
-#include "evm/address.h"
+#include "evm/address.h" /* addresses are hexadecimal text, too */
 #include "evm/arena.h"
 #include "evm/bytes.h"
 #include "evm/status.h"
