@@ -18,9 +18,13 @@
 #define WAKE_RELAYERS		(1 << 3)
 #define WAKE_EXECUTORS		(1 << 4)
 #define WAKE_COURIER		(1 << 5)
+#define WAKE_ALL			0x3f
 
 /* At commit of the current transaction, wakes these kinds of workers in this database. */
 extern void db_wake_at_commit(int kinds);
+
+/* Wakes them now, whatever becomes of the current transaction.  WAKE_LAUNCHER makes the launcher look at the database. */
+extern void db_wake_now(Oid database, int kinds);
 
 /*
  * At commit, definitions (networks, contracts, relayers, grants, workflows) have changed: raises the
@@ -30,10 +34,32 @@ extern void db_wake_at_commit(int kinds);
  * it is; a claim holds it shared from its check to its commit.  So a claim that was
  * made with the old definitions has either committed before the new ones, or sees the new generation
  * and starts over.
+ *
+ * Such a transaction cannot be prepared (PREPARE TRANSACTION raises): it would keep that lock, and with it
+ * the chain, for as long as it is.
  */
 extern void db_definitions_changed(void);
 
 /* Takes the definition lock shared until the end of the transaction. */
 extern void db_lock_definitions(void);
+
+/*
+ * The generation of the definitions, from shared memory.  Load definitions and check a claim in the same order: lock, then
+ * read the generation, then (in a statement, and so with a snapshot, that comes later) the tables.  It starts from 1 and is common to
+ * all databases of the server, so it may rise without a change in this one.
+ */
+extern uint64 db_definitions_generation(void);
+
+/*
+ * The generation as it is when no commit is under way that has raised it and cannot be seen yet: what is read
+ * afterwards belongs to it.  Waits for such a commit, and holds nothing when it returns.
+ */
+extern uint64 db_settled_generation(void);
+
+/* True when the current transaction has called db_definitions_changed. */
+extern bool db_definitions_changed_here(void);
+
+/* Called once from _PG_init. */
+extern void db_register_wake(void);
 
 #endif							/* DB_WAKE_H */

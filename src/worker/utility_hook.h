@@ -1,0 +1,11 @@
+/*
+ * utility_hook.h
+ *	  Lets commands through that workers are in the way of, and tells workers of commands that concern them.
+ */
+#ifndef WORKER_UTILITY_HOOK_H
+#define WORKER_UTILITY_HOOK_H
+
+/* Called once from _PG_init. */
+extern void utility_hook_install(void);
+
+#endif							/* WORKER_UTILITY_HOOK_H */
