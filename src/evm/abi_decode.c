@@ -193,6 +193,7 @@ static enum evm_status decode_component(struct evm_abi_decoder *decoder,
 										const struct evm_abi_type *type, size_t base,
 										size_t position);
 
+/* The caller sets the step before anything can fail in it. */
 static bool
 push_step(struct evm_abi_decoder *decoder)
 {
@@ -269,10 +270,12 @@ decode_elements(struct evm_abi_decoder *decoder, struct evm_abi_value *out,
 
 	if (count > (decoder->len - base) / element->head_size)
 		return fail_truncated(decoder, base);
-	if (count > decoder->leaves_left || !push_step(decoder))
+	if (count > decoder->leaves_left)
 		return fail_inflated(decoder, base);
 	if (new_items(decoder, out, count) == NULL)
 		return fail_memory(decoder, base);
+	if (!push_step(decoder))
+		return fail_inflated(decoder, base);
 	for (size_t i = 0; i < count && status == EVM_OK; i++)
 	{
 		set_step(decoder, NULL, i);
