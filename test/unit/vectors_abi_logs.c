@@ -230,8 +230,7 @@ check_error(struct evm_arena *arena, const struct evm_json *row, struct vector_n
 		if (strcmp(revert.error->signature, vector_text(row, "signature")) != 0)
 			return vector_fail(note, "the error is %s", revert.error->signature);
 		return abi_check_values(arena, revert.args, revert.error->inputs,
-								revert.error->input_count,
-							args, note);
+								revert.error->input_count, args, note);
 	}
 	return VECTOR_PASS;
 }
