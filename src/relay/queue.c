@@ -90,7 +90,8 @@ static struct db_statement find_grants = {
 static struct db_statement look_at = {
 	.sql =
 	"SELECT state, reason, error::text, transaction_hash, block_number, block_hash, gas_used,"
-	"       wait_for, reverted, signed_at, broadcast_at, mined_at, confirmed_at"
+	"       rflow_private.relay_verdict(state, reverted, wait_for), signed_at, broadcast_at, mined_at,"
+	"       confirmed_at"
 	"  FROM rflow_private.relayer_transactions"
 	" WHERE id = $1"
 	"   FOR SHARE",
@@ -326,21 +327,12 @@ relay_may_use(const char *relayer, Oid owner)
 }
 
 static enum relay_verdict
-judge(const char *state, bool reverted, const char *wait_for)
+verdict_from_name(const char *name)
 {
-	bool		mined = strcmp(state, "mined") == 0 && !reverted;
-	bool		confirmed = strcmp(state, "confirmed") == 0;
-
-	if (strcmp(state, "failed") == 0 || strcmp(state, "expired") == 0 ||
-		strcmp(state, "cancelled") == 0 || strcmp(state, "replaced") == 0)
+	if (strcmp(name, "reached") == 0)
+		return RELAY_REACHED;
+	if (strcmp(name, "without_effect") == 0)
 		return RELAY_WITHOUT_EFFECT;
-	if (confirmed || strcmp(wait_for, "none") == 0)
-		return RELAY_REACHED;
-	if (strcmp(wait_for, "mined") == 0)
-		return mined ? RELAY_REACHED : RELAY_PENDING;
-	if (strcmp(wait_for, "sent") == 0 &&
-		(strcmp(state, "broadcast") == 0 || strcmp(state, "mined") == 0))
-		return RELAY_REACHED;
 	return RELAY_PENDING;
 }
 
@@ -375,7 +367,6 @@ relay_look(int64 id, struct relay_outcome *out)
 	Datum		parameters[1];
 	Datum		value;
 	bool		isnull;
-	bool		reverted;
 
 	memset(out, 0, sizeof(*out));
 	parameters[0] = Int64GetDatum(id);
@@ -390,12 +381,10 @@ relay_look(int64 id, struct relay_outcome *out)
 	out->block_number = isnull ? 0 : DatumGetInt64(value);
 	value = db_value(0, 7, &isnull);
 	out->gas_used = isnull ? 0 : DatumGetInt64(value);
-	value = db_value(0, 9, &isnull);
-	reverted = !isnull && DatumGetBool(value);
-	out->verdict = judge(out->state, reverted, db_text(0, 8));
-	out->signed_at = time_or_zero(10);
-	out->broadcast_at = time_or_zero(11);
-	out->mined_at = time_or_zero(12);
-	out->confirmed_at = time_or_zero(13);
+	out->verdict = verdict_from_name(db_text(0, 8));
+	out->signed_at = time_or_zero(9);
+	out->broadcast_at = time_or_zero(10);
+	out->mined_at = time_or_zero(11);
+	out->confirmed_at = time_or_zero(12);
 	return true;
 }

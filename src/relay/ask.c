@@ -1,0 +1,457 @@
+/*
+ * ask.c
+ *	  The questions of one round to the node.
+ *
+ * One batch, so that its answers come from one endpoint at about one moment: a count of nonces from a
+ * node that is ahead, beside receipts from one that lags, looks like a foreign transaction.
+ */
+#include "postgres.h"
+
+#include "relay/ask.h"
+
+#include "lib/stringinfo.h"
+#include "utils/timestamp.h"
+
+#include "db/shmem.h"
+#include "evm/word.h"
+#include "relay/put.h"
+#include "rpc/client.h"
+
+/* If headers stop, the relayer asks for its own head after three block times, within these bounds. */
+#define HEAD_PATIENCE_BLOCKS 3
+#define HEAD_PATIENCE_MIN_MS 1000
+#define HEAD_PATIENCE_MAX_MS 60000
+/* A quote counts for its block, and no longer than this. */
+#define QUOTE_MAX_AGE_MS 10000
+/* Pace of tries when no node answers: doubled each time. */
+#define RETRY_MIN_MS 250
+#define RETRY_MAX_MS 15000
+/* Room that is kept in a request for questions that must not be left out. */
+#define REQUEST_RESERVE_BYTES (16 * 1024)
+/* An estimate is made on the newest state; what it runs on is a later one. */
+#define GAS_MARGIN_NUMERATOR 6
+#define GAS_MARGIN_DENOMINATOR 5
+/* Where no block has paid a priority fee and the node names none: 1 gwei. */
+#define FALLBACK_PRIORITY_WEI UINT64CONST(1000000000)
+
+struct key_questions
+{
+	int			latest;
+	int			pending;
+	int			balance;
+};
+
+struct questions
+{
+	struct rpc_batch *batch;
+	StringInfoData text;
+	int			chain_id;
+	int			head;
+	int			fee_history;
+	int			priority;
+	int			gas_price;
+	bool		receipts;
+	struct key_questions *keys;
+};
+
+bool
+relay_needs_noop(const struct relay_nonce *nonce)
+{
+	bool		ended = nonce->state != RELAY_SIGNED && nonce->state != RELAY_BROADCAST &&
+		nonce->state != RELAY_MINED && nonce->state != RELAY_CONFIRMED;
+
+	return (!nonce->wanted || nonce->has_error || ended) && nonce->state != RELAY_MINED &&
+		!relay_newest(nonce)->noop;
+}
+
+bool
+relay_may_need_bump(const struct relay_process *process, const struct relay_nonce *nonce)
+{
+	const struct relay_attempt *newest = relay_newest(nonce);
+	int			patience = nonce->account == NULL ? 0 : nonce->account->bump_blocks;
+
+	if (nonce->state == RELAY_MINED || nonce->account == NULL || nonce->account->paused)
+		return false;
+	if (newest->answered && newest->class == RELAY_FEE_TOO_LOW)
+		return true;
+	if (newest->answered && newest->class == RELAY_SLOT_TAKEN && nonce->attempt_count > 1)
+		return true;
+	return newest->broadcast_at != 0 && process->head_number >= 0 &&
+		process->head_number - newest->head_number >= patience;
+}
+
+static int
+ask(struct questions *questions, const char *method, const char *params)
+{
+	return rpc_batch_add(questions->batch, method, params);
+}
+
+static bool
+has_room(const struct questions *questions, size_t bytes)
+{
+	return rpc_batch_bytes(questions->batch) + bytes + REQUEST_RESERVE_BYTES <
+		RPC_MAX_REQUEST_BYTES;
+}
+
+static bool
+head_is_overdue(const struct relay_process *process, TimestampTz now)
+{
+	double		patience = process->block_ms * HEAD_PATIENCE_BLOCKS;
+
+	patience = Min(Max(patience, HEAD_PATIENCE_MIN_MS), HEAD_PATIENCE_MAX_MS);
+	return process->head_number < 0 ||
+		TimestampDifferenceExceeds(process->head_changed_at, now, (int) patience);
+}
+
+static bool
+quote_is_stale(const struct relay_process *process, TimestampTz now)
+{
+	return !process->has_quote || process->quoted_head != process->head_number ||
+		TimestampDifferenceExceeds(process->quoted_at, now, QUOTE_MAX_AGE_MS);
+}
+
+static void
+ask_fees(struct relay_process *process, struct questions *questions)
+{
+	if (process->head_number < 0 || process->has_base_fee)
+	{
+		questions->fee_history = ask(questions, "eth_feeHistory", "[\"0xa\",\"latest\",[50]]");
+		questions->priority = ask(questions, "eth_maxPriorityFeePerGas", "[]");
+	}
+	if (process->head_number < 0 || !process->has_base_fee)
+		questions->gas_price = ask(questions, "eth_gasPrice", "[]");
+}
+
+static void
+ask_receipts(struct questions *questions, struct relay_view *view)
+{
+	int			i;
+	int			j;
+
+	for (i = 0; i < view->nonce_count; i++)
+	{
+		struct relay_nonce *nonce = &view->nonces[i];
+
+		if (!has_room(questions, 256 * nonce->attempt_count))
+			return;
+		for (j = 0; j < nonce->attempt_count; j++)
+		{
+			int			index;
+
+			resetStringInfo(&questions->text);
+			appendStringInfoChar(&questions->text, '[');
+			relay_put_hex(&questions->text, nonce->attempts[j].hash.b,
+						  sizeof(nonce->attempts[j].hash.b));
+			appendStringInfoChar(&questions->text, ']');
+			index = ask(questions, "eth_getTransactionReceipt", questions->text.data);
+			if (j == 0)
+				nonce->first_question = index;
+		}
+	}
+}
+
+static void
+ask_key(struct questions *questions, struct key_questions *key_questions,
+		const struct relay_key *key)
+{
+	char		params[64];
+	StringInfoData address;
+
+	initStringInfo(&address);
+	relay_put_hex(&address, key->address.b, sizeof(key->address.b));
+	snprintf(params, sizeof(params), "[%s,\"latest\"]", address.data);
+	key_questions->latest = ask(questions, "eth_getTransactionCount", params);
+	key_questions->balance = ask(questions, "eth_getBalance", params);
+	snprintf(params, sizeof(params), "[%s,\"pending\"]", address.data);
+	key_questions->pending = ask(questions, "eth_getTransactionCount", params);
+}
+
+static bool
+has_work(const struct relay_view *view, const struct relay_key *key)
+{
+	int			i;
+
+	for (i = 0; i < view->candidate_count; i++)
+		if (view->candidates[i].account->key == key)
+			return true;
+	for (i = 0; i < view->nonce_count; i++)
+		if (view->nonces[i].key == key)
+			return true;
+	return false;
+}
+
+static void
+ask_keys(struct relay_process *process, struct questions *questions, struct relay_view *view)
+{
+	int			i;
+
+	questions->keys = palloc(sizeof(struct key_questions) * (process->key_count + 1));
+	for (i = 0; i < process->key_count; i++)
+	{
+		struct relay_key *key = process->keys[i];
+
+		questions->keys[i].latest = -1;
+		if (key->owned && (!key->observed || has_work(view, key)))
+			ask_key(questions, &questions->keys[i], key);
+	}
+}
+
+static void
+ask_estimates(struct questions *questions, struct relay_view *view)
+{
+	int			i;
+
+	for (i = 0; i < view->candidate_count; i++)
+	{
+		struct relay_candidate *candidate = &view->candidates[i];
+
+		if (candidate->gas_limit != 0 || !has_room(questions, 2 * candidate->data.len))
+			continue;
+		resetStringInfo(&questions->text);
+		appendStringInfoChar(&questions->text, '[');
+		relay_put_call(&questions->text, &candidate->account->key->address,
+					   candidate->creates ? NULL : &candidate->recipient, &candidate->value,
+					   candidate->data);
+		appendStringInfoString(&questions->text, ",\"latest\"]");
+		candidate->estimate = ask(questions, "eth_estimateGas", questions->text.data);
+	}
+}
+
+static void
+put_questions(struct relay_process *process, struct questions *questions, struct relay_view *view)
+{
+	bool		prices = view->candidate_count > 0;
+	bool		active = view->candidate_count > 0 || view->nonce_count > 0;
+	int			i;
+
+	for (i = 0; i < view->nonce_count && !prices; i++)
+		prices = relay_needs_noop(&view->nonces[i]) ||
+			relay_may_need_bump(process, &view->nonces[i]);
+	if (!process->chain_checked)
+		questions->chain_id = ask(questions, "eth_chainId", "[]");
+	if (active && head_is_overdue(process, view->now))
+		questions->head = ask(questions, "eth_getBlockByNumber", "[\"latest\",false]");
+	questions->receipts = view->nonce_count > 0 &&
+		(process->ask_again || questions->head >= 0 ||
+		 process->asked_head != process->head_number);
+	ask_keys(process, questions, view);
+	if (prices && quote_is_stale(process, view->now))
+		ask_fees(process, questions);
+	if (questions->receipts)
+		ask_receipts(questions, view);
+	ask_estimates(questions, view);
+}
+
+static const struct evm_json *
+result_of(const struct questions *questions, int index)
+{
+	const struct rpc_answer *answer;
+
+	if (index < 0)
+		return NULL;
+	answer = rpc_batch_answer(questions->batch, index);
+	return answer->outcome == RPC_RESULT ? answer->result : NULL;
+}
+
+/* A node on another chain would take our bytes for invalid ones, and its receipts mean nothing. */
+static bool
+read_chain_id(struct relay_process *process, const struct questions *questions)
+{
+	uint64		chain_id;
+
+	if (questions->chain_id < 0)
+		return true;
+	if (!relay_parse_u64(&chain_id, result_of(questions, questions->chain_id)))
+	{
+		db_report_error("%s does not say which chain it is on",
+						rpc_client_endpoint(process->client));
+		return false;
+	}
+	if (chain_id != (uint64) process->chain_id)
+	{
+		db_report_error("%s is on chain %llu, not on %lld", rpc_client_endpoint(process->client),
+						(unsigned long long) chain_id, (long long) process->chain_id);
+		return false;
+	}
+	process->chain_checked = true;
+	process->endpoint = rpc_client_generation(process->client);
+	return true;
+}
+
+static void
+read_head(struct relay_process *process, const struct questions *questions, TimestampTz now)
+{
+	struct relay_header header;
+
+	if (!relay_parse_header(&header, result_of(questions, questions->head)) ||
+		header.number <= process->head_number)
+		return;
+	relay_note_head(process, header.number, now);
+	process->head_is_ours = true;
+	process->has_base_fee = header.has_base_fee;
+}
+
+static void
+read_fees(struct relay_process *process, const struct questions *questions, TimestampTz now)
+{
+	struct relay_fee_history history;
+	struct evm_word fee = evm_word_from_u64(FALLBACK_PRIORITY_WEI);
+	bool		found;
+
+	if (questions->fee_history < 0 && questions->gas_price < 0)
+		return;
+	if (process->has_base_fee)
+	{
+		(void) relay_parse_word(&fee, result_of(questions, questions->priority));
+		found = relay_parse_fee_history(&history, result_of(questions, questions->fee_history)) &&
+			relay_quote_dynamic(&process->quote, &history.base_fee, history.rewards,
+								history.reward_count, &fee);
+	}
+	else
+		found = relay_parse_word(&fee, result_of(questions, questions->gas_price)) &&
+			relay_quote_legacy(&process->quote, &fee);
+	process->has_quote = found;
+	process->quoted_head = process->head_number;
+	process->quoted_at = now;
+	if (!found)
+		db_report_error("%s gives no usable fees", rpc_client_endpoint(process->client));
+}
+
+static void
+read_keys(struct relay_process *process, const struct questions *questions)
+{
+	int			i;
+
+	for (i = 0; i < process->key_count; i++)
+	{
+		struct relay_key *key = process->keys[i];
+		const struct key_questions *asked = &questions->keys[i];
+
+		if (asked->latest < 0)
+			continue;
+		key->observed = relay_parse_u64(&key->latest, result_of(questions, asked->latest)) &&
+			relay_parse_u64(&key->pending, result_of(questions, asked->pending)) &&
+			relay_parse_word(&key->balance, result_of(questions, asked->balance));
+		key->fresh = key->observed;
+	}
+}
+
+static void
+read_receipts(const struct questions *questions, struct relay_nonce *nonce)
+{
+	struct relay_receipt receipt;
+	int			i;
+
+	if (nonce->first_question < 0)
+		return;
+	nonce->finding = RELAY_NO_RECEIPT;
+	for (i = 0; i < nonce->attempt_count; i++)
+	{
+		const struct rpc_answer *answer =
+			rpc_batch_answer(questions->batch, nonce->first_question + i);
+
+		if (answer->outcome == RPC_RESULT && evm_json_kind(answer->result) == EVM_JSON_NULL)
+			continue;
+		if (answer->outcome == RPC_RESULT &&
+			relay_parse_receipt(&receipt, answer->result, &nonce->attempts[i].hash))
+		{
+			receipt.attempt = i;
+			nonce->receipt = receipt;
+			nonce->finding = RELAY_FOUND;
+			return;
+		}
+		nonce->finding = RELAY_NO_ANSWER;
+	}
+}
+
+static void
+read_estimate(const struct questions *questions, struct relay_candidate *candidate)
+{
+	const struct rpc_answer *answer;
+	uint64		gas;
+
+	if (candidate->estimate < 0)
+		return;
+	answer = rpc_batch_answer(questions->batch, candidate->estimate);
+	if (answer->outcome == RPC_RESULT && relay_parse_u64(&gas, answer->result) &&
+		gas < PG_INT64_MAX / GAS_MARGIN_NUMERATOR)
+	{
+		candidate->gas_limit =
+			(int64) (gas * GAS_MARGIN_NUMERATOR / GAS_MARGIN_DENOMINATOR);
+		return;
+	}
+	candidate->refusal = RELAY_UNKNOWN;
+	candidate->refusal_text = "eth_estimateGas gave no answer";
+	if (answer->outcome == RPC_ERROR)
+	{
+		candidate->refusal = answer->has_data && answer->data.len > 0 ? RELAY_REVERTS :
+			relay_classify(answer->code, answer->message);
+		candidate->refusal_text = pstrdup(answer->message);
+		if (answer->has_data)
+			candidate->refusal_data = relay_copy_bytes(answer->data);
+	}
+}
+
+/* Tries get rarer while nothing answers as it should. */
+static bool
+note_failure(struct relay_process *process)
+{
+	int			delay = Min(RETRY_MIN_MS << Min(process->failures, 10), RETRY_MAX_MS);
+
+	process->failures++;
+	process->retry_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), delay);
+	relay_wake_by(process, process->retry_at);
+	return false;
+}
+
+bool
+relay_run(struct relay_process *process, struct rpc_batch *batch)
+{
+	if (rpc_batch_run(batch))
+		return true;
+	db_report_error("%s: %s", rpc_client_endpoint(process->client),
+					rpc_client_error(process->client));
+	return note_failure(process);
+}
+
+bool
+relay_ask(struct relay_process *process, struct relay_view *view)
+{
+	struct questions questions = {0};
+	TimestampTz now;
+	int			i;
+
+	/* Another endpoint has to say first which chain it is on. */
+	if (process->endpoint != rpc_client_generation(process->client))
+		process->chain_checked = false;
+	for (i = 0; i < process->key_count; i++)
+		process->keys[i]->fresh = false;
+	questions.chain_id = questions.head = questions.fee_history = questions.priority = -1;
+	questions.gas_price = -1;
+	questions.batch = rpc_batch_create(process->client);
+	initStringInfo(&questions.text);
+	put_questions(process, &questions, view);
+	if (rpc_batch_count(questions.batch) == 0)
+		return true;
+	if (!relay_run(process, questions.batch))
+		return false;
+	if (!read_chain_id(process, &questions) ||
+		process->endpoint != rpc_client_generation(process->client))
+		return note_failure(process);
+	process->failures = 0;
+	process->retry_at = 0;
+	now = GetCurrentTimestamp();
+	read_head(process, &questions, now);
+	read_fees(process, &questions, now);
+	read_keys(process, &questions);
+	for (i = 0; i < view->nonce_count; i++)
+		read_receipts(&questions, &view->nonces[i]);
+	for (i = 0; i < view->candidate_count; i++)
+		read_estimate(&questions, &view->candidates[i]);
+	if (questions.receipts)
+	{
+		process->asked_head = process->head_number;
+		process->ask_again = false;
+	}
+	return true;
+}

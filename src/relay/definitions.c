@@ -1,0 +1,203 @@
+/*
+ * definitions.c
+ *	  From the tables to memory: network and relayers, and whose keys can be used.
+ */
+#include "postgres.h"
+
+#include "relay/load.h"
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "db/datum.h"
+#include "db/statement.h"
+#include "db/wake.h"
+#include "evm/word.h"
+#include "rpc/client.h"
+
+static struct db_statement load_network = {
+	.sql =
+	"SELECT chain_id, confirmations,"
+	"       (EXTRACT(epoch FROM rpc_timeout) * 1000)::int, rpc_urls"
+	"  FROM rflow.networks"
+	" WHERE name = $1 AND enabled",
+	.types = {TEXTOID},
+	.count = 1
+};
+
+static struct db_statement load_accounts = {
+	.sql =
+	"SELECT r.name, r.signer, r.paused, r.max_in_flight, r.max_fee_per_gas, r.max_gas_limit,"
+	"       r.bump_blocks, s.problem"
+	"  FROM rflow.relayers r"
+	"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
+	" WHERE r.network = $1"
+	" ORDER BY r.name",
+	.types = {TEXTOID},
+	.count = 1
+};
+
+static char **
+urls_at(int *count, int column)
+{
+	Datum	   *elements;
+	char	  **urls;
+	int			i;
+
+	deconstruct_array(DatumGetArrayTypeP(db_value(0, column, NULL)), TEXTOID, -1, false,
+					  TYPALIGN_INT, &elements, NULL, count);
+	urls = palloc(sizeof(char *) * *count);
+	for (i = 0; i < *count; i++)
+		urls[i] = TextDatumGetCString(elements[i]);
+	return urls;
+}
+
+static bool
+read_network(struct relay_process *process)
+{
+	Datum		parameters[1];
+
+	parameters[0] = CStringGetTextDatum(process->network);
+	if (db_execute(&load_network, parameters, NULL) != 1)
+		return false;
+	process->chain_id = db_int64(0, 1);
+	process->confirmations = (int) db_int64(0, 2);
+	process->rpc_timeout_ms = (int) db_int64(0, 3);
+	process->urls = urls_at(&process->url_count, 4);
+	return true;
+}
+
+static void
+read_account(struct relay_account *account, uint64 row)
+{
+	bool		isnull;
+	bool		negative;
+	Datum		value;
+	char	   *told = db_text(row, 8);
+
+	account->name = db_text(row, 1);
+	account->signer = db_text(row, 2);
+	account->paused = DatumGetBool(db_value(row, 3, NULL));
+	account->max_in_flight = (int) db_int64(row, 4);
+	value = db_value(row, 5, &isnull);
+	account->has_cap = !isnull && db_numeric_word(&account->cap, &negative, value);
+	(void) db_value(row, 6, &isnull);
+	account->max_gas_limit = isnull ? 0 : db_int64(row, 6);
+	account->bump_blocks = (int) db_int64(row, 7);
+	strlcpy(account->told, told == NULL ? "" : told, sizeof(account->told));
+}
+
+static void
+read_accounts(struct relay_process *process)
+{
+	Datum		parameters[1];
+	uint64		rows;
+	uint64		row;
+
+	parameters[0] = CStringGetTextDatum(process->network);
+	rows = db_execute(&load_accounts, parameters, NULL);
+	process->accounts = palloc0(sizeof(struct relay_account) * (rows + 1));
+	process->account_count = (int) rows;
+	for (row = 0; row < rows; row++)
+		read_account(&process->accounts[row], row);
+}
+
+/* A new client, since URLs or time-outs may be others; which chain it talks to is asked again. */
+static void
+connect_client(struct relay_process *process)
+{
+	struct rpc_options options = {0};
+	MemoryContext before;
+
+	if (process->client != NULL)
+		rpc_client_destroy(process->client);
+	process->client = NULL;
+	options.network = process->network;
+	options.urls = (const char *const *) process->urls;
+	options.url_count = process->url_count;
+	options.timeout_ms = process->rpc_timeout_ms;
+	before = MemoryContextSwitchTo(process->config_context);
+	process->client = rpc_client_create(&options);
+	MemoryContextSwitchTo(before);
+	process->chain_checked = false;
+}
+
+bool
+relay_load_definitions(struct relay_process *process)
+{
+	uint64		generation = db_settled_generation();
+	bool		found;
+
+	if (process->generation == generation)
+		return true;
+	if (process->client != NULL)
+		rpc_client_destroy(process->client);
+	process->client = NULL;
+	process->account_count = 0;
+	process->generation = 0;
+	MemoryContextReset(process->config_context);
+	if (!process->begin(process->context, "relayer: definitions"))
+		return false;
+	MemoryContextSwitchTo(process->config_context);
+	found = read_network(process);
+	if (found)
+		read_accounts(process);
+	db_commit();
+	if (!found)
+		return false;
+	connect_client(process);
+	process->generation = generation;
+	process->ask_again = true;
+	return true;
+}
+
+static struct relay_key *
+find_or_make_key(struct relay_process *process, const struct evm_address *address)
+{
+	struct relay_key *key = relay_find_key(process, address);
+	MemoryContext before;
+
+	if (key != NULL)
+		return key;
+	before = MemoryContextSwitchTo(process->process_context);
+	key = palloc0(sizeof(struct relay_key));
+	key->address = *address;
+	if (process->keys == NULL)
+		process->keys = palloc(sizeof(struct relay_key *));
+	else
+		process->keys = repalloc(process->keys,
+								 sizeof(struct relay_key *) * (process->key_count + 1));
+	process->keys[process->key_count++] = key;
+	MemoryContextSwitchTo(before);
+	return key;
+}
+
+void
+relay_resolve_accounts(struct relay_process *process)
+{
+	int			i;
+
+	for (i = 0; i < process->account_count; i++)
+	{
+		struct relay_account *account = &process->accounts[i];
+		struct evm_address address;
+		struct evm_key secret;
+		bool		usable;
+
+		if (account->key != NULL && account->key->owned)
+			continue;
+		usable = relay_signer_read(&secret, &address, account->signer, process->chain_id,
+								   account->problem);
+		evm_wipe(&secret, sizeof(secret));
+		if (!usable)
+			continue;
+		account->key = find_or_make_key(process, &address);
+		if (!account->key->owned)
+			account->key->owned = process->own(process->context, process->chain_id, &address,
+											   account->problem);
+		if (account->key->owned)
+			account->problem[0] = '\0';
+	}
+}

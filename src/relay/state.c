@@ -1,0 +1,124 @@
+/*
+ * state.c
+ *	  Names of states, and small questions about what a relayer process holds in memory.
+ */
+#include "postgres.h"
+
+#include "relay/state.h"
+
+#include "evm/word.h"
+
+static const char *const state_names[] = {
+	[RELAY_QUEUED] = "queued",
+	[RELAY_SIGNED] = "signed",
+	[RELAY_BROADCAST] = "broadcast",
+	[RELAY_MINED] = "mined",
+	[RELAY_CONFIRMED] = "confirmed",
+	[RELAY_FAILED] = "failed",
+	[RELAY_EXPIRED] = "expired",
+	[RELAY_CANCELLED] = "cancelled",
+	[RELAY_REPLACED] = "replaced"
+};
+
+const char *
+relay_state_name(enum relay_state state)
+{
+	return state_names[state];
+}
+
+enum relay_state
+relay_state_from_name(const char *name)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(state_names); i++)
+		if (strcmp(state_names[i], name) == 0)
+			return (enum relay_state) i;
+	elog(ERROR, "unknown state \"%s\" of a transaction", name);
+}
+
+struct evm_bytes
+relay_copy_bytes(struct evm_bytes bytes)
+{
+	uint8	   *data = palloc(bytes.len + 1);
+	struct evm_bytes copy;
+
+	if (bytes.len > 0)
+		memcpy(data, bytes.data, bytes.len);
+	copy.data = data;
+	copy.len = bytes.len;
+	return copy;
+}
+
+void
+relay_note_head(struct relay_process *process, int64 number, TimestampTz now)
+{
+	double		ms = (now - process->head_changed_at) / 1000.0;
+
+	/* A moving average of what lies between two heads; pauses count once. */
+	if (process->head_number >= 0 && number > process->head_number)
+	{
+		ms /= number - process->head_number;
+		process->block_ms = process->block_ms == 0 ? ms : (process->block_ms * 7 + ms) / 8;
+	}
+	process->head_number = number;
+	process->head_changed_at = now;
+}
+
+void
+relay_wake_by(struct relay_process *process, TimestampTz when)
+{
+	if (process->wake_at == 0 || when < process->wake_at)
+		process->wake_at = when;
+}
+
+struct relay_key *
+relay_find_key(struct relay_process *process, const struct evm_address *address)
+{
+	int			i;
+
+	for (i = 0; i < process->key_count; i++)
+		if (memcmp(&process->keys[i]->address, address, sizeof(*address)) == 0)
+			return process->keys[i];
+	return NULL;
+}
+
+struct relay_account *
+relay_find_account(struct relay_process *process, const char *name)
+{
+	int			i;
+
+	for (i = 0; i < process->account_count; i++)
+		if (strcmp(process->accounts[i].name, name) == 0)
+			return &process->accounts[i];
+	return NULL;
+}
+
+struct relay_attempt *
+relay_newest(const struct relay_nonce *nonce)
+{
+	return &nonce->attempts[nonce->attempt_count - 1];
+}
+
+struct relay_attempt *
+relay_highest(const struct relay_nonce *nonce)
+{
+	struct relay_attempt *highest = &nonce->attempts[0];
+	int			i;
+
+	for (i = 1; i < nonce->attempt_count; i++)
+		if (evm_word_compare(&nonce->attempts[i].price.max_fee, &highest->price.max_fee) > 0)
+			highest = &nonce->attempts[i];
+	return highest;
+}
+
+bool
+relay_was_accepted(const struct relay_nonce *nonce)
+{
+	int			i;
+
+	for (i = 0; i < nonce->attempt_count; i++)
+		if (nonce->attempts[i].broadcast_at != 0)
+			return true;
+	return false;
+}
