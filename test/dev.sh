@@ -10,7 +10,7 @@
 #   test/dev.sh isolation [NAME...]
 #   test/dev.sh tap [FILE...]      all of test/t, or some (prove; PROVE_FLAGS=-v shows all)
 #   test/dev.sh lint               as make lint
-#   test/dev.sh format [FILE...]   clang-format, in place: all committed C files, or some
+#   test/dev.sh format [FILE...]   formats in place all committed C files, or some
 #   test/dev.sh psql [ARG...]      psql in a server of the area's own, restarted if you rebuilt
 #   test/dev.sh stop               stops that server
 #   test/dev.sh exec CMD...        any command, in the copy of the checkout, with the area's PATH
@@ -89,7 +89,7 @@ case $command in
 	format)
 		cd "$RFLOW_CHECKOUT"
 		[ $# -gt 0 ] || set -- $(git ls-files '*.c' '*.h')
-		clang-format-14 -i "$@"
+		test/tools/format.sh "$@"
 		exit ;;
 esac
 area_build
