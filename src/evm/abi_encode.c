@@ -191,13 +191,12 @@ sequence_size(const struct evm_abi_param *params, const struct evm_abi_value *va
 static size_t
 tail_size(const struct evm_abi_type *type, const struct evm_abi_value *value)
 {
-	size_t		size;
-
 	if (type->kind == EVM_ABI_TUPLE)
 		return sequence_size(type->components, value->items, value->item_count);
 	if (type->kind == EVM_ABI_ARRAY)
 	{
-		size = array_size(type->element, value);
+		size_t		size = array_size(type->element, value);
+
 		return type->length == EVM_ABI_DYNAMIC_LENGTH ? add_sizes(size, EVM_ABI_WORD_BYTES)
 			: size;
 	}

@@ -143,7 +143,7 @@ describe_unknown(struct evm_arena *arena, struct evm_revert *out, const uint8_t 
 	evm_hex_digits(digits, data, shown);
 	evm_abi_text_str(&text, "0x");
 	evm_abi_text_add(&text, digits, 2 * shown);
-	if (shown < len)
+	if (len > UNKNOWN_SHOWN_BYTES)
 		evm_abi_text_str(&text, ELLIPSIS);
 	return finish_text(out, &text);
 }

@@ -129,7 +129,6 @@ evm_abi_scope_find(struct evm_abi_parser *parser, const struct evm_abi_type **ou
 	struct named_struct wanted = {.name = name};
 	size_t		outer = scope->current;
 	struct named_struct *found;
-	enum evm_status status;
 
 	*out = NULL;
 	if (scope->count == 0)
@@ -142,6 +141,8 @@ evm_abi_scope_find(struct evm_abi_parser *parser, const struct evm_abi_type **ou
 						"the struct %.*s contains itself", evm_abi_shown(name.len), name.text);
 	if (found->type == NULL)
 	{
+		enum evm_status status;
+
 		if (parser->depth >= EVM_ABI_MAX_DEPTH)
 			return evm_fail(parser->err, EVM_ERR_LIMIT, parser->pos,
 							"structs are nested deeper than %d", EVM_ABI_MAX_DEPTH);

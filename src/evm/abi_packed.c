@@ -70,10 +70,11 @@ write_packed_leaf(uint8_t *out, const struct evm_abi_type *type,
 				  const struct evm_abi_value *value)
 {
 	size_t		size = packed_leaf_size(type, value);
-	uint8_t		word[EVM_ABI_WORD_BYTES];
 
 	if (type->kind == EVM_ABI_UINT || type->kind == EVM_ABI_INT || type->kind == EVM_ABI_BOOL)
 	{
+		uint8_t		word[EVM_ABI_WORD_BYTES];
+
 		evm_abi_write_word(word, type, value);
 		memcpy(out, word + EVM_ABI_WORD_BYTES - size, size);
 	}

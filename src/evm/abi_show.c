@@ -124,7 +124,7 @@ show_bytes(struct evm_abi_text *text, const uint8_t *data, size_t len)
 	evm_hex_digits(digits, data, shown);
 	evm_abi_text_str(text, "0x");
 	evm_abi_text_add(text, digits, 2 * shown);
-	if (shown < len)
+	if (len > SHOWN_VALUE_BYTES)
 		evm_abi_text_str(text, ELLIPSIS);
 }
 

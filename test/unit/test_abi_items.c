@@ -350,6 +350,62 @@ TEST(json_is_limited)
 					   "item 1 (E): more than 3 indexed parameters");
 }
 
+/* ---- memory ------------------------------------------------------------------- */
+
+typedef enum evm_status (*attempt) (struct evm_arena *arena, struct evm_error *err);
+
+/* In every arena that is too small it fails as memory, with a message. */
+static void
+check_memory(attempt attempt)
+{
+	enum evm_status status;
+	size_t		limit = 0;
+
+	do
+	{
+		struct evm_arena *arena = evm_arena_create(&evm_malloc_allocator, limit);
+		struct evm_error err = {.message = ""};
+
+		status = attempt(arena, &err);
+		CHECK(status == EVM_OK || (status == EVM_ERR_MEMORY && err.message[0] != '\0'));
+		evm_arena_destroy(arena);
+		limit += 16;
+	} while (status == EVM_ERR_MEMORY && limit < 100000);
+	CHECK_NUMBER(status, EVM_OK);
+}
+
+static enum evm_status
+attempt_fragments(struct evm_arena *arena, struct evm_error *err)
+{
+	static const char *const texts[] = {
+		"struct S { T[2] t; string s; }",
+		"struct T { uint a; bytes b; }",
+		"function f(S s, uint a, bool b, bool c, bool d) returns (tuple(address x) y)",
+		"event E(S indexed s)",
+		NULL
+	};
+	struct evm_abi abi;
+
+	return parse(arena, &abi, texts, NULL, err);
+}
+
+static enum evm_status
+attempt_json(struct evm_arena *arena, struct evm_error *err)
+{
+	struct evm_abi abi;
+
+	return parse_json(arena, &abi, NULL,
+					  "[{\"type\":\"function\",\"name\":\"f\",\"inputs\":[{\"name\":\"a\","
+					  "\"type\":\"tuple[]\",\"components\":"
+					  "[{\"name\":\"b\",\"type\":\"uint8[2]\"}]}]}]", err);
+}
+
+TEST(parsers_report_a_full_arena)
+{
+	check_memory(attempt_fragments);
+	check_memory(attempt_json);
+}
+
 /* ---- finding ------------------------------------------------------------------ */
 
 static const char *const token[] = {

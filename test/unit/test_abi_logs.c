@@ -199,6 +199,56 @@ TEST(errors_of_the_abi_are_written_with_their_arguments)
 				 "0xcf479181" ZEROS_31 "05");
 }
 
+/* The arguments of the error as its own encoder writes them, behind the selector. */
+static void
+check_custom(const char *fragment, const struct evm_abi_value *values, const char *text)
+{
+	struct evm_arena *arena = fresh_arena();
+	const char *const fragments[] = {fragment, NULL};
+	struct evm_abi abi = abi_of(arena, fragments);
+	struct evm_bytes data;
+	struct evm_revert revert;
+
+	CHECK_NUMBER(evm_abi_encode_call(arena, &data, &abi.items[0], values,
+									 abi.items[0].input_count, NULL), EVM_OK);
+	CHECK_NUMBER(evm_abi_decode_revert(arena, &revert, &abi, data.data, data.len), EVM_OK);
+	CHECK_NUMBER(revert.kind, EVM_REVERT_CUSTOM);
+	CHECK(revert.error == &abi.items[0]);
+	CHECK_TEXT(revert.text, text);
+}
+
+TEST(arguments_of_every_type_are_written)
+{
+	static const uint8_t address[20] = {0x5a, 0xae, 0xb6, 0x05, 0x3f, 0x3e, 0x94, 0xc9, 0xb9, 0xa0,
+		0x9f, 0x33, 0x66, 0x94, 0x35, 0xe7, 0xef, 0x1b, 0xea, 0xed};
+	static const uint8_t long_bytes[65];
+	struct evm_abi_value pairs[2][2] = {
+		{{.word = evm_word_from_u64(1)}, {.bytes = {address, 2}}},
+		{{.word = evm_word_from_u64(0)}, {.bytes = {address + 2, 2}}},
+	};
+	struct evm_abi_value list[2] = {
+		{.items = pairs[0], .item_count = 2}, {.items = pairs[1], .item_count = 2},
+	};
+	struct evm_abi_value values[4] = {
+		{.bytes = {address, 20}},
+		{.items = list, .item_count = 2},
+		{.bytes = {(const uint8_t *) "a\"\n", 3}},
+		{.word = evm_word_from_u64(3)},
+	};
+
+	evm_word_negate(&values[3].word, &values[3].word);
+	check_custom("error Bad(address who, (bool, bytes2 code)[] list, string, int8 delta)", values,
+				 "Bad(who: 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed, "
+				 "list: [(true, code: 0x5aae), (false, code: 0xb605)], "
+				 "\"a\"\\u{a}\", delta: -3)");
+	values[0] = (struct evm_abi_value) {.bytes = {address, 20}};
+	values[1] = (struct evm_abi_value) {.bytes = {long_bytes, sizeof(long_bytes)}};
+	values[2] = (struct evm_abi_value) {.item_count = 0};
+	check_custom("error Raw(address, bytes, uint256[])", values,
+				 "Raw(0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed, "
+				 "0x" ZEROS_31 "00" ZEROS_31 "00" "\xe2\x80\xa6, [])");
+}
+
 /* A long reason is cut, and says so. */
 TEST(reasons_are_bounded)
 {
