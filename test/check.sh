@@ -23,20 +23,20 @@ SHOWN_OF_TAP_LOG=40				# last lines of the log of a failed TAP test
 # part_NAME: runs a part; its output is the log.
 part_unit()
 {
-	run make -s -C test/unit check
+	run make -s -j2 -C test/unit check
 }
 
 part_vectors()
 {
-	run make -s -C test/unit vectors DIR=test/data
+	run make -s -j2 -C test/unit vectors DIR=test/data
 	if [ -d "$EXTRA_VECTORS" ]; then
-		run make -s -C test/unit vectors DIR="$(area_folder "$EXTRA_VECTORS")"
+		run make -s -j2 -C test/unit vectors DIR="$(area_folder "$EXTRA_VECTORS")"
 	fi
 }
 
 part_fuzz()
 {
-	run make -s -C test/fuzz run SECONDS=$FUZZ_SECONDS
+	run make -s -j2 -C test/fuzz run SECONDS=$FUZZ_SECONDS
 }
 
 part_lint()
