@@ -1,0 +1,279 @@
+/*
+ * workflow_triggers.c
+ *	  Triggers on rflow.workflows: a row that does not hold is refused where it is written.
+ *
+ * While the database is disarmed only the shape is checked, and owner, search_path and version stay as
+ * given: dumps restore in any order.  rflow.arm() then checks every workflow.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "api/workflows.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "db/identity.h"
+#include "db/owner.h"
+#include "db/statement.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+PG_FUNCTION_INFO_V1(rflow_before_workflow_change);
+PG_FUNCTION_INFO_V1(rflow_after_workflow_change);
+
+bool		rflow_own_change = false;
+
+static struct db_statement unfinished_runs = {
+	.sql = "SELECT count(*) FROM rflow_private.workflow_runs r "
+	" WHERE r.workflow = $1 AND r.state IN ('queued', 'ready', 'waiting')",
+	.types = {TEXTOID},
+	.count = 1
+};
+
+static void
+read_row(struct flow_workflow *out, HeapTuple row, TupleDesc desc)
+{
+	bool		isnull;
+	Datum		owner = rflow_row_value(row, desc, "owner", &isnull);
+
+	out->owner = isnull ? InvalidOid : DatumGetObjectId(owner);
+	out->name = rflow_row_text(row, desc, "name");
+	out->trigger = DatumGetJsonbP(rflow_row_value(row, desc, "trigger", &isnull));
+	out->filter = rflow_row_text(row, desc, "filter");
+	out->once_per = rflow_row_text(row, desc, "once_per");
+	out->steps = DatumGetJsonbP(rflow_row_value(row, desc, "steps", &isnull));
+	out->vars = DatumGetJsonbP(rflow_row_value(row, desc, "vars", &isnull));
+	out->start_at = rflow_row_text(row, desc, "start_at");
+	out->search_path = rflow_row_text(row, desc, "search_path");
+	out->version = 0;
+}
+
+static bool
+changes_definition(const TriggerData *trigger)
+{
+	return TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
+		rflow_column_changed(trigger, "trigger") || rflow_column_changed(trigger, "filter") ||
+		rflow_column_changed(trigger, "once_per") || rflow_column_changed(trigger, "steps") ||
+		rflow_column_changed(trigger, "vars") || rflow_column_changed(trigger, "owner") ||
+		rflow_column_changed(trigger, "search_path");
+}
+
+/* A path that ends in pg_temp: a temporary table must never come before the owner's. */
+static const char *
+safe_path(const char *path)
+{
+	static const char suffix[] = "pg_temp";
+	size_t		len = strlen(path);
+
+	if (len >= strlen(suffix) && strcmp(path + len - strlen(suffix), suffix) == 0)
+		return path;
+	return psprintf("%s%s%s", path, len > 0 ? ", " : "", suffix);
+}
+
+/* Whoever changes a definition becomes its owner, unless a member of the role that is. */
+static Oid
+decide_owner(const TriggerData *trigger, Oid wanted)
+{
+	Oid			user = GetUserId();
+	bool		isnull = true;
+	Datum		old = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
+		rflow_row_value(trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation), "owner",
+						&isnull) : (Datum) 0;
+
+	if (!OidIsValid(wanted))
+		return user;
+	if (is_member_of_role(user, wanted))
+		return wanted;
+	if (!isnull && DatumGetObjectId(old) == wanted)
+		return user;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("role \"%s\" cannot make a workflow of role \"%s\"",
+					GetUserNameFromId(user, true), GetUserNameFromId(wanted, true)),
+			 errhint("Only a member of the role can.")));
+}
+
+static void
+check_enabling(const TriggerData *trigger)
+{
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	bool		isnull;
+
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && rflow_column_changed(trigger, "enabled") &&
+		DatumGetBool(rflow_row_value(trigger->tg_newtuple, desc, "enabled", &isnull)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("workflow \"%s\" cannot be enabled by UPDATE",
+						rflow_row_text(trigger->tg_newtuple, desc, "name")),
+				 errdetail("It has to be said where it goes on."),
+				 errhint("Use rflow.enable(workflow, resume => 'cursor') or resume => 'head'.")));
+}
+
+static HeapTuple
+set_columns(HeapTuple row, TupleDesc desc, const struct flow_workflow *workflow, bool with_version)
+{
+	int			columns[3] = {
+		SPI_fnumber(desc, "owner"), SPI_fnumber(desc, "search_path"), SPI_fnumber(desc, "version")
+	};
+	Datum		values[3] = {
+		ObjectIdGetDatum(workflow->owner), CStringGetTextDatum(workflow->search_path),
+		Int32GetDatum(workflow->version)
+	};
+	bool		nulls[3] = {false, false, false};
+
+	return heap_modify_tuple_by_cols(row, desc, with_version ? 3 : 2, columns, values, nulls);
+}
+
+/* Fills in owner and search_path; a path that is given (by a dump, or by an UPDATE of it) stays. */
+static HeapTuple
+set_owner_and_path(const TriggerData *trigger, HeapTuple row)
+{
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	bool		given = TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
+		rflow_column_changed(trigger, "search_path");
+	struct flow_workflow workflow;
+
+	read_row(&workflow, row, desc);
+	workflow.owner = decide_owner(trigger, workflow.owner);
+	if (workflow.search_path == NULL || !given)
+		workflow.search_path = namespace_search_path;
+	workflow.search_path = safe_path(workflow.search_path);
+	return set_columns(row, desc, &workflow, false);
+}
+
+/* The definition must hold; the row gets the number of the version that will be stored. */
+static HeapTuple
+check_workflow_row(const TriggerData *trigger, HeapTuple row)
+{
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	struct flow_workflow workflow;
+	struct db_identity_frame frame;
+
+	read_row(&workflow, row, desc);
+	SPI_connect();
+	db_act_as_superuser(&frame);
+	workflow.version = flow_next_version(workflow.name);
+	db_leave(&frame);
+	(void) flow_compile(&workflow);
+	SPI_finish();
+	return set_columns(row, desc, &workflow, true);
+}
+
+static void
+check_deletion(const TriggerData *trigger)
+{
+	char	   *name = rflow_row_text(trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation),
+									  "name");
+	Datum		value = CStringGetTextDatum(name);
+	struct db_identity_frame frame;
+	int64		unfinished;
+
+	SPI_connect();
+	db_act_as_superuser(&frame);
+	(void) db_execute(&unfinished_runs, &value, NULL);
+	unfinished = db_int64(0, 1);
+	db_leave(&frame);
+	SPI_finish();
+	if (unfinished > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("workflow \"%s\" has " INT64_FORMAT " runs that are not finished", name,
+						unfinished),
+				 errhint("Call rflow.disable() and delete it when they are.")));
+}
+
+Datum
+rflow_before_workflow_change(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	HeapTuple	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
+		trigger->tg_newtuple : trigger->tg_trigtuple;
+	bool		isnull;
+
+	if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
+	{
+		check_deletion(trigger);
+		return PointerGetDatum(row);
+	}
+	rflow_check_name_stays(trigger, "workflow");
+	flow_check_trigger_shape(DatumGetJsonbP(rflow_row_value(row, desc, "trigger", &isnull)));
+	flow_check_steps_shape(DatumGetJsonbP(rflow_row_value(row, desc, "steps", &isnull)));
+	if (!rflow_own_change && changes_definition(trigger))
+		row = set_owner_and_path(trigger, row);
+	if (!db_is_armed())
+		return PointerGetDatum(row);
+	if (!rflow_own_change)
+		check_enabling(trigger);
+	if (changes_definition(trigger) || (rflow_own_change && rflow_column_changed(trigger, "version")))
+		row = check_workflow_row(trigger, row);
+	return PointerGetDatum(row);
+}
+
+static bool
+was_disabled(const TriggerData *trigger)
+{
+	bool		isnull;
+
+	return TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && rflow_column_changed(trigger, "enabled") &&
+		!DatumGetBool(rflow_row_value(trigger->tg_newtuple, RelationGetDescr(trigger->tg_relation),
+									  "enabled", &isnull));
+}
+
+static void
+store_version(const TriggerData *trigger, HeapTuple row)
+{
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	bool		is_update = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
+	struct flow_workflow workflow;
+	struct db_identity_frame frame;
+	Jsonb	   *definition;
+	bool		isnull;
+
+	if (is_update && !rflow_column_changed(trigger, "version"))
+		return;
+	read_row(&workflow, row, desc);
+	workflow.version = DatumGetInt32(rflow_row_value(row, desc, "version", &isnull));
+	definition = flow_compile(&workflow);
+	db_act_as_superuser(&frame);
+	flow_store_version(&workflow, definition);
+	flow_subscribe(&workflow, definition, is_update && !rflow_column_changed(trigger, "start_at"));
+	db_leave(&frame);
+}
+
+Datum
+rflow_after_workflow_change(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	HeapTuple	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
+		trigger->tg_newtuple : trigger->tg_trigtuple;
+	struct db_identity_frame frame;
+
+	if (!db_is_armed())
+		return PointerGetDatum(NULL);
+	SPI_connect();
+	if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
+	{
+		db_act_as_superuser(&frame);
+		flow_unsubscribe(rflow_row_text(row, desc, "name"));
+		db_leave(&frame);
+	}
+	else
+	{
+		store_version(trigger, row);
+		if (was_disabled(trigger))
+		{
+			db_act_as_superuser(&frame);
+			flow_detach_cursor(rflow_row_text(row, desc, "name"));
+			db_leave(&frame);
+		}
+	}
+	SPI_finish();
+	return PointerGetDatum(NULL);
+}

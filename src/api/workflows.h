@@ -1,0 +1,31 @@
+/*
+ * workflows.h
+ *	  What the triggers and verbs on definitions share.
+ */
+#ifndef API_WORKFLOWS_H
+#define API_WORKFLOWS_H
+
+#include "postgres.h"
+
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "flow/publish.h"
+
+/* A column of a row by name; text is palloc'd, NULL when it is NULL. */
+extern Datum rflow_row_value(HeapTuple row, TupleDesc desc, const char *column, bool *isnull);
+extern char *rflow_row_text(HeapTuple row, TupleDesc desc, const char *column);
+/* In an UPDATE trigger: does the new row hold another value? */
+extern bool rflow_column_changed(const TriggerData *trigger, const char *column);
+/* In an UPDATE trigger: raises when the name has changed; what is "network", … */
+extern void rflow_check_name_stays(const TriggerData *trigger, const char *what);
+
+/* Makes new versions of the workflows that name a contract, where its change makes a difference. */
+extern void rflow_remake_versions(const char *contract);
+
+/*
+ * True while rflow itself updates rows of rflow.workflows: the trigger then keeps owner and enabled as given, and
+ * checks the definition again.
+ */
+extern bool rflow_own_change;
+
+#endif							/* API_WORKFLOWS_H */
