@@ -287,6 +287,7 @@ CREATE TABLE rflow_private.relayer_transactions (
 	gas_used bigint,
 	effective_gas_price numeric,
 	error jsonb,
+	due_at timestamptz,
 	created_at timestamptz NOT NULL,
 	signed_at timestamptz,
 	broadcast_at timestamptz,
@@ -304,6 +305,7 @@ COMMENT ON COLUMN rflow_private.relayer_transactions.intent IS 'What is wanted';
 COMMENT ON COLUMN rflow_private.relayer_transactions.reason IS 'Why it is in this state';
 COMMENT ON COLUMN rflow_private.relayer_transactions.transaction_hash IS 'Of the attempt that was mined, or the newest one';
 COMMENT ON COLUMN rflow_private.relayer_transactions.reverted IS 'NULL until it is mined; true: it is in a block and had no effect, final (failed) at the same depth as a success';
+COMMENT ON COLUMN rflow_private.relayer_transactions.due_at IS 'wake_at of its row in rflow_private.due while it is queued: with it the whole key of that row is known';
 COMMENT ON COLUMN rflow_private.relayer_transactions.error IS 'kind, message and data of a failure; set while a no-op is to take the nonce of a payload that can never run';
 
 -- A nonce is a debt: one row from the moment it is assigned, live until what mined at it is deep enough.

@@ -31,10 +31,10 @@ static struct db_statement end_queued = {
 	"	UPDATE rflow_private.relayer_transactions t"
 	"	   SET state = $2, reason = $3, state_since = $4, error = " FAILURE_JSON("$5", "$6", "$7")
 	"	 WHERE id = $1 AND state = 'queued'"
-	"	RETURNING relayer, id) "
+	"	RETURNING relayer, due_at, id) "
 	"DELETE FROM rflow_private.due d"
 	" USING ended e"
-	" WHERE d.kind = 'send' AND d.owner = e.relayer"
+	" WHERE d.kind = 'send' AND d.owner = e.relayer AND d.wake_at = e.due_at"
 	"   AND d.id = pg_catalog.lpad(e.id::text, 19, '0')",
 	.types = {INT8OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 7
@@ -46,12 +46,16 @@ static struct db_statement hold_queued = {
 	"	DELETE FROM rflow_private.due d"
 	"	 USING rflow_private.relayer_transactions t"
 	"	 WHERE t.id = $1 AND t.state = 'queued' AND d.kind = 'send' AND d.owner = t.relayer"
-	"	   AND d.id = pg_catalog.lpad($1::text, 19, '0')"
-	"	RETURNING d.owner, d.id) "
-	"INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
-	"SELECT 'send', owner, $2, id FROM held",
-	.types = {INT8OID, TIMESTAMPTZOID},
-	.count = 2
+	"	   AND d.wake_at = t.due_at AND d.id = pg_catalog.lpad($1::text, 19, '0')"
+	"	RETURNING d.owner, d.id), "
+	"moved AS ("
+	"	INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+	"	SELECT 'send', owner, $2, id FROM held) "
+	"UPDATE rflow_private.relayer_transactions"
+	"   SET due_at = $2, reason = $3"
+	" WHERE id = $1 AND state = 'queued'",
+	.types = {INT8OID, TIMESTAMPTZOID, TEXTOID},
+	.count = 3
 };
 
 static struct db_statement set_reason = {
@@ -283,12 +287,12 @@ relay_end_queued(int64 id, enum relay_state state, const char *reason,
 void
 relay_hold_queued(int64 id, const char *reason, TimestampTz until)
 {
-	Datum		parameters[2];
+	Datum		parameters[3];
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = TimestampTzGetDatum(until);
+	parameters[2] = CStringGetTextDatum(reason);
 	(void) db_execute(&hold_queued, parameters, NULL);
-	relay_record_reason(id, reason);
 }
 
 void
