@@ -139,32 +139,40 @@ get_uint16(const uint8 *data)
 	return (unsigned) data[0] << 8 | data[1];
 }
 
-/* Digits of base 10000 in big-endian order, leading zeros included. */
-static void
-word_to_numeric_digits(uint8 out[2 * WORD_NUMERIC_DIGITS], struct evm_word value)
+/*
+ * Writes the digits of base 10000 in big-endian order so that they end before end; the first one
+ * is not a zero when value is not.  Returns where they begin.
+ */
+static uint8 *
+word_to_numeric_digits(uint8 *end, struct evm_word value)
 {
-	uint8 *p = out + 2 * WORD_NUMERIC_DIGITS;
+	uint8 *p = end;
 
-	for (int i = 0; i < WORD_CHUNKS; i++)
+	while (!evm_word_is_zero(&value))
 	{
 		uint64 chunk = evm_word_div_u64(&value, &value, CHUNK_BASE);
+		bool last = evm_word_is_zero(&value);
 
-		for (int j = 0; j < CHUNK_NUMERIC_DIGITS; j++)
+		for (int j = 0; j < CHUNK_NUMERIC_DIGITS && (chunk != 0 || !last); j++)
 		{
 			p -= 2;
 			put_uint16(p, (unsigned) (chunk % NUMERIC_BASE));
 			chunk /= NUMERIC_BASE;
 		}
 	}
+	return p;
 }
 
 Datum
 db_word_numeric(const struct evm_word *word, bool is_signed)
 {
 	uint8 wire[NUMERIC_HEADER_BYTES + 2 * WORD_NUMERIC_DIGITS];
+	uint8 *end = wire + sizeof(wire);
 	bool negative = is_signed && evm_word_is_negative(word);
 	struct evm_word magnitude = *word;
 	StringInfoData message;
+	uint8 *digits;
+	unsigned count;
 
 	if (negative)
 		evm_word_negate(&magnitude, word);
@@ -174,15 +182,16 @@ db_word_numeric(const struct evm_word *word, bool is_signed)
 
 		return NumericGetDatum(int64_to_numeric(negative ? -small : small));
 	}
-	put_uint16(wire, WORD_NUMERIC_DIGITS);
-	put_uint16(wire + 2, WORD_NUMERIC_DIGITS - 1); /* weight of the first digit */
-	put_uint16(wire + 4, negative ? NUMERIC_NEGATIVE : 0);
-	put_uint16(wire + 6, 0); /* digits behind the point */
-	word_to_numeric_digits(wire + NUMERIC_HEADER_BYTES, magnitude);
-	message.data = (char *) wire;
-	message.len = sizeof(wire);
-	message.maxlen = sizeof(wire);
+	digits = word_to_numeric_digits(end, magnitude);
+	count = (unsigned) (end - digits) / 2;
+	message.data = (char *) digits - NUMERIC_HEADER_BYTES;
+	message.len = (int) ((char *) end - message.data);
+	message.maxlen = message.len;
 	message.cursor = 0;
+	put_uint16((uint8 *) message.data, count);
+	put_uint16((uint8 *) message.data + 2, count - 1); /* weight of the first digit */
+	put_uint16((uint8 *) message.data + 4, negative ? NUMERIC_NEGATIVE : 0);
+	put_uint16((uint8 *) message.data + 6, 0); /* digits behind the point */
 	return DirectFunctionCall3(numeric_recv, PointerGetDatum(&message),
 							   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
 }
