@@ -30,7 +30,7 @@
 double
 db_now_ms(void)
 {
-	instr_time	now;
+	instr_time now;
 
 	INSTR_TIME_SET_CURRENT(now);
 	return INSTR_TIME_GET_MILLISEC(now);
@@ -47,7 +47,7 @@ whole_milliseconds(double timeout_ms)
 static bool
 wait_for_latch(long timeout, uint32 wait_event)
 {
-	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+	int events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
 
 	if (timeout >= 0)
 		events |= WL_TIMEOUT;
@@ -73,9 +73,9 @@ static bool
 wait_on_set(WaitEventSet *set, struct db_wait_socket *sockets, int count, long timeout,
 			uint32 wait_event)
 {
-	WaitEvent  *events = palloc(sizeof(WaitEvent) * (count + WAIT_FIXED_EVENTS));
-	bool		latch_set = false;
-	int			occurred;
+	WaitEvent *events = palloc(sizeof(WaitEvent) * (count + WAIT_FIXED_EVENTS));
+	bool latch_set = false;
+	int occurred;
 
 	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
@@ -121,9 +121,9 @@ wait_for_sockets(struct db_wait_socket *sockets, int count, long timeout, uint32
 bool
 db_wait(struct db_wait_socket *sockets, int count, double timeout_ms, const char *wait_event)
 {
-	long		timeout = whole_milliseconds(timeout_ms);
-	uint32		event = WaitEventExtensionNew(wait_event);
-	bool		latch_set;
+	long timeout = whole_milliseconds(timeout_ms);
+	uint32 event = WaitEventExtensionNew(wait_event);
+	bool latch_set;
 
 	/* What is pending already would not set the latch again. */
 	CHECK_FOR_INTERRUPTS();

@@ -31,10 +31,10 @@
 /* An error object of a node, cleaned. */
 struct node_error
 {
-	int64_t		code;
-	char		message[RPC_MESSAGE_BYTES];
+	int64_t code;
+	char message[RPC_MESSAGE_BYTES];
 	struct evm_bytes data;
-	bool		has_data;
+	bool has_data;
 };
 
 struct reading_state
@@ -44,8 +44,8 @@ struct reading_state
 	struct rpc_reading *reading;
 	struct rpc_answer *answers;
 	const uint64_t *ids;
-	size_t		count;
-	size_t		answered;
+	size_t count;
+	size_t answered;
 };
 
 /* Also the mark of an answer that nothing was read for yet. */
@@ -59,13 +59,13 @@ static const char out_of_memory[] = "the answer needs more memory than allowed";
 /* ---- text ---------------------------------------------------------------- */
 
 /*
- * Appends foreign text to a message of RPC_MESSAGE_BYTES: what is not printable ASCII becomes one '?'
- * for each character, since the database may have any encoding.
+ * Appends foreign text to a message of RPC_MESSAGE_BYTES: what is not printable ASCII becomes
+ * one '?' for each character, since the database may have any encoding.
  */
 static void
 append_foreign(char *message, const char *text, size_t len)
 {
-	size_t		at = strlen(message);
+	size_t at = strlen(message);
 
 	for (size_t i = 0; i < len && at < RPC_MESSAGE_BYTES - 1; i++)
 	{
@@ -82,7 +82,7 @@ append_foreign(char *message, const char *text, size_t len)
 static bool
 contains(const char *text, const char *word)
 {
-	size_t		len = strlen(word);
+	size_t len = strlen(word);
 
 	for (; *text != '\0'; text++)
 	{
@@ -99,10 +99,11 @@ contains(const char *text, const char *word)
 static bool
 is_rate_limit(const struct node_error *error)
 {
-	static const char *const words[] = {
-		"too many requests", "rate limit", "ratelimit", "rate-limit", "request rate",
-		"requests per second", "compute units", "request count exceeded", "capacity exceeded"
-	};
+	static const char *const words[] = {"too many requests", "rate limit",
+										"ratelimit",         "rate-limit",
+										"request rate",      "requests per second",
+										"compute units",     "request count exceeded",
+										"capacity exceeded"};
 
 	if (error->code == CODE_TOO_MANY_REQUESTS)
 		return true;
@@ -132,8 +133,8 @@ is_about_batches(const struct node_error *error)
 static bool
 decode_data(struct evm_arena *arena, struct evm_bytes *out, const char *text, size_t len)
 {
-	size_t		prefix = strlen(REVERTED_PREFIX);
-	uint8_t    *data;
+	size_t prefix = strlen(REVERTED_PREFIX);
+	uint8_t *data;
 
 	if (len >= prefix && memcmp(text, REVERTED_PREFIX, prefix) == 0)
 	{
@@ -150,7 +151,7 @@ decode_data(struct evm_arena *arena, struct evm_bytes *out, const char *text, si
 static bool
 find_data(struct evm_arena *arena, struct evm_bytes *out, const struct evm_json *node, int depth)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
 
 	if (text != NULL)
@@ -166,7 +167,7 @@ static void
 read_error(const struct reading_state *state, struct node_error *error, const struct evm_json *node)
 {
 	const struct evm_json *data = evm_json_object_get(node, "data");
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
 
 	memset(error, 0, sizeof(*error));
@@ -204,15 +205,15 @@ keep_message(struct evm_arena *arena, const char *message)
 static struct rpc_answer *
 find_answer(const struct reading_state *state, const struct evm_json *id)
 {
-	size_t		low = 0;
-	size_t		high = state->count;
-	int64_t		value;
+	size_t low = 0;
+	size_t high = state->count;
+	int64_t value;
 
 	if (!evm_json_integer(id, &value) || value < 0)
 		return NULL;
 	while (low < high)
 	{
-		size_t		middle = low + (high - low) / 2;
+		size_t middle = low + (high - low) / 2;
 
 		if (state->ids[middle] == (uint64_t) value)
 			return &state->answers[middle];
@@ -263,7 +264,8 @@ take_error(struct reading_state *state, struct rpc_answer *answer, const struct 
 static void
 take_element(struct reading_state *state, const struct evm_json *element)
 {
-	struct rpc_answer *answer = find_answer(state, evm_json_object_get(element, "id"));
+	const struct evm_json *id = evm_json_object_get(element, "id");
+	struct rpc_answer *answer = find_answer(state, id);
 	const struct evm_json *error = evm_json_object_get(element, "error");
 	const struct evm_json *result = evm_json_object_get(element, "result");
 	struct node_error refusal;
@@ -273,7 +275,7 @@ take_element(struct reading_state *state, const struct evm_json *element)
 		error = NULL;
 	if (answer == NULL)
 	{
-		if (error != NULL)
+		if (error != NULL && evm_json_kind(id) == EVM_JSON_NULL)
 		{
 			read_error(state, &refusal, error);
 			note_refusal(state, &refusal);
@@ -302,7 +304,8 @@ take_element(struct reading_state *state, const struct evm_json *element)
 static bool
 is_about_the_call(int64_t code)
 {
-	return code == CODE_PARSE_ERROR || (code <= CODE_INVALID_REQUEST && code >= CODE_INVALID_PARAMS);
+	return code == CODE_PARSE_ERROR ||
+		(code <= CODE_INVALID_REQUEST && code >= CODE_INVALID_PARAMS);
 }
 
 /* An object where an array was due speaks for the whole batch when it is an error. */
@@ -310,7 +313,7 @@ static void
 take_object(struct reading_state *state, const struct evm_json *object)
 {
 	const struct evm_json *error = evm_json_object_get(object, "error");
-	bool		alone = state->count == 1;
+	bool alone = state->count == 1;
 	struct node_error refusal;
 
 	if (evm_json_kind(error) == EVM_JSON_NULL)
@@ -336,7 +339,7 @@ describe_unreadable(const struct reading_state *state, const char *body, size_t 
 					const struct evm_error *error)
 {
 	struct rpc_reading *reading = state->reading;
-	size_t		at = 0;
+	size_t at = 0;
 
 	while (at < len && strchr(" \t\r\n", body[at]) != NULL && body[at] != '\0')
 		at++;

@@ -18,18 +18,18 @@
 
 enum rpc_body
 {
-	RPC_BODY_ANSWERS,			/* at least one call was answered */
-	RPC_BODY_REFUSED,			/* an error for the request as a whole: code and message */
-	RPC_BODY_UNREADABLE			/* not JSON-RPC: message says what it is */
+	RPC_BODY_ANSWERS,   /* at least one call was answered */
+	RPC_BODY_REFUSED,   /* an error for the request as a whole: code and message */
+	RPC_BODY_UNREADABLE /* not JSON-RPC: message says what it is */
 };
 
 struct rpc_reading
 {
 	enum rpc_body body;
-	int64_t		code;			/* of RPC_BODY_REFUSED; 0 when it had none */
-	bool		rate_limited;	/* the endpoint wants fewer requests: refused them all, or some calls */
-	bool		batch_refused;	/* the calls would be served in smaller requests */
-	char		message[RPC_MESSAGE_BYTES];
+	int64_t code;       /* of RPC_BODY_REFUSED; 0 when it had none */
+	bool rate_limited;  /* the endpoint wants fewer requests: refused them all, or some calls */
+	bool batch_refused; /* the calls would be served in smaller requests */
+	char message[RPC_MESSAGE_BYTES];
 };
 
 /*
@@ -47,4 +47,4 @@ extern void rpc_answers_read(struct evm_arena *arena, struct rpc_reading *readin
 extern void rpc_answers_fail(struct evm_arena *arena, struct rpc_answer *answers, size_t count,
 							 const char *message);
 
-#endif							/* RPC_ANSWER_H */
+#endif /* RPC_ANSWER_H */

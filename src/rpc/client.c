@@ -28,7 +28,7 @@
 /* An endpoint, a status, and what the node said. */
 #define CLIENT_ERROR_BYTES 512
 
-/* A node that limits the rate of requests without saying for how long is left alone for a second. */
+/* A node that limits the rate of requests without saying for how long is left alone so long. */
 #define RATE_LIMIT_REST_MS 1000.0
 
 /* Weight of the newest sample in the moving average of latencies. */
@@ -43,21 +43,21 @@
 
 struct rpc_client
 {
-	MemoryContext context;		/* holds this struct and the URLs */
+	MemoryContext context; /* holds this struct and the URLs */
 	MemoryContextCallback release;
-	char	   *network;
-	int			timeout_ms;
+	char *network;
+	int timeout_ms;
 	struct rpc_endpoints endpoints;
-	struct http *http;
-	uint64		next_id;
-	char		error[CLIENT_ERROR_BYTES];
+	struct rpc_http *http;
+	uint64 next_id;
+	char error[CLIENT_ERROR_BYTES];
 	struct rpc_statistics statistics;
 };
 
 struct rpc_batch
 {
 	struct rpc_client *client;
-	MemoryContext context;		/* holds this struct, the request and the answers */
+	MemoryContext context; /* holds this struct, the request and the answers */
 	struct evm_arena *arena;
 	struct rpc_request request;
 	struct rpc_answer *answers; /* NULL until the batch has run */
@@ -67,8 +67,8 @@ struct rpc_batch
 enum outcome
 {
 	ANSWERED,
-	SPLIT,						/* the node wants fewer calls in a request */
-	FAILED						/* client->error says why */
+	SPLIT, /* the node wants fewer calls in a request */
+	FAILED /* client->error says why */
 };
 
 /* ---- arenas in memory contexts ------------------------------------------- */
@@ -103,7 +103,7 @@ release_client(void *argument)
 {
 	struct rpc_client *client = argument;
 
-	http_destroy(client->http);
+	rpc_http_destroy(client->http);
 	client->http = NULL;
 }
 
@@ -137,8 +137,8 @@ read_urls(struct rpc_client *client, const struct rpc_options *options)
 struct rpc_client *
 rpc_client_create(const struct rpc_options *options)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rflow RPC client",
-												  ALLOCSET_SMALL_SIZES);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "rflow RPC client", ALLOCSET_SMALL_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	struct rpc_client *client = palloc0(sizeof(*client));
 
@@ -147,7 +147,7 @@ rpc_client_create(const struct rpc_options *options)
 	client->timeout_ms = options->timeout_ms;
 	client->next_id = 1;
 	read_urls(client, options);
-	client->http = http_create();
+	client->http = rpc_http_create();
 	client->release.func = release_client;
 	client->release.arg = client;
 	MemoryContextRegisterResetCallback(context, &client->release);
@@ -183,8 +183,8 @@ rpc_client_error(const struct rpc_client *client)
 double
 rpc_client_rests_ms(const struct rpc_client *client)
 {
-	double		now = db_now_ms();
-	double		ready = rpc_endpoints_ready_at(&client->endpoints, now);
+	double now = db_now_ms();
+	double ready = rpc_endpoints_ready_at(&client->endpoints, now);
 
 	return ready > 0 ? ready - now : 0;
 }
@@ -200,17 +200,17 @@ rpc_wait(struct rpc_client *client, double timeout_ms)
 {
 	if (client == NULL)
 		return db_wait(NULL, 0, timeout_ms, WAIT_EVENT_IDLE);
-	return http_idle(client->http, timeout_ms, WAIT_EVENT_IDLE);
+	return rpc_http_idle(client->http, timeout_ms, WAIT_EVENT_IDLE);
 }
 
 /* ---- one request --------------------------------------------------------- */
 
 static void
-count_request(struct rpc_client *client, int calls, const struct http_response *response,
+count_request(struct rpc_client *client, int calls, const struct rpc_http_response *response,
 			  enum outcome outcome)
 {
 	struct rpc_statistics *statistics = &client->statistics;
-	bool		is_first = statistics->requests == statistics->failures;
+	bool is_first = statistics->requests == statistics->failures;
 
 	statistics->requests++;
 	statistics->calls += calls;
@@ -241,7 +241,7 @@ endpoint_fails(struct rpc_client *client, struct rpc_endpoint *endpoint, double 
 static void
 describe_refusal(char *out, size_t size, long status, const struct rpc_reading *reading)
 {
-	bool		is_success = status / 100 == 2;
+	bool is_success = status / 100 == 2;
 
 	if (is_success)
 		strlcpy(out, reading->message, size);
@@ -254,12 +254,12 @@ describe_refusal(char *out, size_t size, long status, const struct rpc_reading *
 /* Takes the answers of the calls first .. end - 1 out of a whole response. */
 static enum outcome
 take_response(struct rpc_batch *batch, struct rpc_endpoint *endpoint, int first, int end,
-			  const struct http_response *response)
+			  const struct rpc_http_response *response)
 {
 	struct rpc_client *client = batch->client;
 	struct rpc_reading reading;
-	double		rest_ms = response->retry_after_s * MS_PER_SECOND;
-	char		reason[RPC_MESSAGE_BYTES + HTTP_FAILURE_BYTES];
+	double rest_ms = response->retry_after_s * MS_PER_SECOND;
+	char reason[RPC_MESSAGE_BYTES + RPC_HTTP_FAILURE_BYTES];
 
 	rpc_answers_read(batch->arena, &reading, batch->answers + first, batch->request.ids + first,
 					 end - first, response->body, response->body_len, &endpoint->url);
@@ -287,16 +287,14 @@ static enum outcome
 run_request(struct rpc_batch *batch, struct rpc_endpoint *endpoint, int first, int end)
 {
 	struct rpc_client *client = batch->client;
-	struct http_request request = {
-		.url = endpoint->url.url,
-		.timeout_ms = client->timeout_ms,
-		.max_response_bytes = RPC_MAX_RESPONSE_BYTES
-	};
-	struct http_response response;
+	struct rpc_http_request request = {.url = endpoint->url.url,
+									   .timeout_ms = client->timeout_ms,
+									   .max_response_bytes = RPC_MAX_RESPONSE_BYTES};
+	struct rpc_http_response response;
 	enum outcome outcome;
 
 	request.body = rpc_request_body(&batch->request, first, end, &request.body_len);
-	http_post(client->http, &request, &response);
+	rpc_http_post(client->http, &request, &response);
 	if (response.failure[0] != '\0')
 		outcome = endpoint_fails(client, endpoint, 0, response.failure);
 	else
@@ -310,8 +308,8 @@ run_request(struct rpc_batch *batch, struct rpc_endpoint *endpoint, int first, i
 struct rpc_batch *
 rpc_batch_create(struct rpc_client *client)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rflow RPC batch",
-												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "rflow RPC batch", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	struct rpc_batch *batch = palloc0(sizeof(*batch));
 
@@ -366,7 +364,7 @@ rpc_batch_answer(const struct rpc_batch *batch, int index)
 static int
 request_end(const struct rpc_batch *batch, const struct rpc_endpoint *endpoint, int first)
 {
-	int			end = first + 1;
+	int end = first + 1;
 
 	while (end < batch->request.count && end - first < endpoint->batch_limit &&
 		   rpc_request_bytes(&batch->request, first, end + 1) < RPC_MAX_REQUEST_BYTES)
@@ -386,11 +384,11 @@ fail_calls(struct rpc_batch *batch, int first)
 static int
 run_requests(struct rpc_batch *batch, struct rpc_endpoint *endpoint)
 {
-	int			first = 0;
+	int first = 0;
 
 	while (first < batch->request.count)
 	{
-		int			end = request_end(batch, endpoint, first);
+		int end = request_end(batch, endpoint, first);
 		enum outcome outcome = run_request(batch, endpoint, first, end);
 
 		if (outcome == FAILED)
@@ -408,13 +406,13 @@ rpc_batch_run(struct rpc_batch *batch)
 {
 	struct rpc_client *client = batch->client;
 	struct rpc_endpoint *endpoint;
-	int			answered;
+	int answered;
 
 	if (IsTransactionState())
 		elog(ERROR, "RPC to network \"%s\" inside a transaction", client->network);
 	if (batch->answers == NULL && batch->request.count > 0)
-		batch->answers = MemoryContextAllocZero(batch->context,
-												sizeof(*batch->answers) * batch->request.count);
+		batch->answers =
+			MemoryContextAllocZero(batch->context, sizeof(*batch->answers) * batch->request.count);
 	endpoint = rpc_endpoints_choose(&client->endpoints, db_now_ms());
 	if (endpoint == NULL)
 	{

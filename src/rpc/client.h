@@ -24,28 +24,29 @@ struct rpc_client;
 
 struct rpc_options
 {
-	const char *network;		/* for messages */
-	const char *const *urls;	/* may contain ${env:RFLOW_…}; tried in order, the first that works is kept */
-	int			url_count;
-	int			timeout_ms;		/* of one request */
+	const char *network; /* for messages */
+	/* May contain ${env:RFLOW_…}; tried in order, the first that works is kept. */
+	const char *const *urls;
+	int url_count;
+	int timeout_ms; /* of one request */
 };
 
 /* What a single call was answered. */
 enum rpc_outcome
 {
-	RPC_RESULT,					/* result is set (its kind may be EVM_JSON_NULL) */
-	RPC_ERROR,					/* the node refused this call: code, message, data */
-	RPC_NO_ANSWER				/* the request failed or the answer had no such id: message says why */
+	RPC_RESULT,   /* result is set (its kind may be EVM_JSON_NULL) */
+	RPC_ERROR,    /* the node refused this call: code, message, data */
+	RPC_NO_ANSWER /* the request failed or the answer had no such id: message says why */
 };
 
 struct rpc_answer
 {
 	enum rpc_outcome outcome;
 	const struct evm_json *result;
-	int64_t		code;			/* of RPC_ERROR */
-	const char *message;		/* printable, bounded, without secrets; never NULL unless RPC_RESULT */
-	struct evm_bytes data;		/* error.data (or error.data.data) when it is hex: a revert's bytes */
-	bool		has_data;
+	int64_t code;          /* of RPC_ERROR */
+	const char *message;   /* printable, bounded, without secrets; never NULL unless RPC_RESULT */
+	struct evm_bytes data; /* error.data (or error.data.data) when it is hex: a revert's bytes */
+	bool has_data;
 };
 
 struct rpc_batch;
@@ -64,10 +65,10 @@ extern struct rpc_batch *rpc_batch_create(struct rpc_client *client);
 /*
  * Adds a call; params is the text of a JSON array.  Returns its index.
  */
-extern int	rpc_batch_add(struct rpc_batch *batch, const char *method, const char *params);
+extern int rpc_batch_add(struct rpc_batch *batch, const char *method, const char *params);
 /* Bytes of the request so far, to keep below RPC_MAX_REQUEST_BYTES. */
 extern size_t rpc_batch_bytes(const struct rpc_batch *batch);
-extern int	rpc_batch_count(const struct rpc_batch *batch);
+extern int rpc_batch_count(const struct rpc_batch *batch);
 
 /*
  * Sends the batch and waits for the answer or the timeout.  True when the node
@@ -88,7 +89,7 @@ extern void rpc_batch_destroy(struct rpc_batch *batch);
 extern const char *rpc_client_endpoint(const struct rpc_client *client);
 /* Grows by one whenever another endpoint is taken into use. */
 extern uint64_t rpc_client_generation(const struct rpc_client *client);
-/* Why the last run failed, without secrets; "" when it did not. */
+/* Why the last run failed or left calls without an answer, without secrets; "" when it did not. */
 extern const char *rpc_client_error(const struct rpc_client *client);
 
 /*
@@ -99,11 +100,11 @@ extern double rpc_client_rests_ms(const struct rpc_client *client);
 
 struct rpc_statistics
 {
-	uint64_t	requests;		/* HTTP requests sent */
-	uint64_t	calls;			/* calls in them */
-	uint64_t	failures;		/* requests without an answer */
-	double		latency_ms;		/* moving average of answered requests */
-	double		last_latency_ms;
+	uint64_t requests; /* HTTP requests sent */
+	uint64_t calls;    /* calls in them */
+	uint64_t failures; /* requests without an answer */
+	double latency_ms; /* moving average of answered requests */
+	double last_latency_ms;
 };
 
 extern void rpc_client_statistics(const struct rpc_client *client, struct rpc_statistics *out);
@@ -116,4 +117,4 @@ extern void rpc_client_statistics(const struct rpc_client *client, struct rpc_st
  */
 extern bool rpc_wait(struct rpc_client *client, double timeout_ms);
 
-#endif							/* RPC_CLIENT_H */
+#endif /* RPC_CLIENT_H */

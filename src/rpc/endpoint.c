@@ -32,7 +32,7 @@ rpc_endpoints_choose(struct rpc_endpoints *endpoints, double now_ms)
 double
 rpc_endpoints_ready_at(const struct rpc_endpoints *endpoints, double now_ms)
 {
-	double		soonest = endpoints->list[0].rests_until_ms;
+	double soonest = endpoints->list[0].rests_until_ms;
 
 	for (int i = 1; i < endpoints->count; i++)
 	{
@@ -61,7 +61,7 @@ void
 rpc_endpoint_failed(struct rpc_endpoints *endpoints, struct rpc_endpoint *endpoint, double now_ms,
 					double at_least_ms)
 {
-	double		rest = REST_FIRST_MS;
+	double rest = REST_FIRST_MS;
 
 	for (unsigned i = 0; i < endpoint->failures && rest < REST_MAX_MS; i++)
 		rest *= 2;

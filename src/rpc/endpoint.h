@@ -13,18 +13,18 @@
 struct rpc_endpoint
 {
 	struct rpc_url url;
-	unsigned	failures;		/* in a row */
-	double		rests_until_ms;	/* not asked before; 0: no rest */
-	size_t		batch_limit;	/* calls in one request; smaller once a batch was refused */
+	unsigned failures;     /* in a row */
+	double rests_until_ms; /* not asked before; 0: no rest */
+	size_t batch_limit;    /* calls in one request; smaller once a batch was refused */
 };
 
 struct rpc_endpoints
 {
 	struct rpc_endpoint *list;
-	int			count;			/* at least 1 */
-	int			current;
-	uint64_t	generation;		/* grows whenever another endpoint is taken into use */
-	uint64_t	random;			/* state of the jitter; any seed */
+	int count; /* at least 1 */
+	int current;
+	uint64_t generation; /* grows whenever another endpoint is taken into use */
+	uint64_t random;     /* state of the jitter; any seed */
 };
 
 /*
@@ -45,4 +45,4 @@ extern void rpc_endpoint_worked(struct rpc_endpoint *endpoint);
 extern void rpc_endpoint_failed(struct rpc_endpoints *endpoints, struct rpc_endpoint *endpoint,
 								double now_ms, double at_least_ms);
 
-#endif							/* RPC_ENDPOINT_H */
+#endif /* RPC_ENDPOINT_H */

@@ -41,23 +41,23 @@
 
 #define WAIT_EVENT_REQUEST "RflowRpcRequest"
 
-struct http
+struct rpc_http
 {
-	CURLM	   *multi;
-	CURL	   *easy;
+	CURLM *multi;
+	CURL *easy;
 	struct curl_slist *headers;
-	bool		in_multi;		/* the easy handle is being transferred */
+	bool in_multi; /* the easy handle is being transferred */
 
 	struct db_wait_socket sockets[MAX_SOCKETS];
-	int			socket_count;
-	double		deadline_ms;	/* when libcurl wants to be called; negative: it does not */
+	int socket_count;
+	double deadline_ms; /* when libcurl wants to be called; negative: it does not */
 
-	char	   *buffer;			/* malloc'd: callbacks must not palloc */
-	size_t		buffer_len;
-	size_t		buffer_size;
-	size_t		buffer_limit;
-	bool		too_large;
-	bool		out_of_memory;
+	char *buffer; /* malloc'd: callbacks must not palloc */
+	size_t buffer_len;
+	size_t buffer_size;
+	size_t buffer_limit;
+	bool too_large;
+	bool out_of_memory;
 };
 
 /* ---- callbacks of libcurl ------------------------------------------------ */
@@ -65,8 +65,8 @@ struct http
 static int
 on_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context)
 {
-	struct http *http = context;
-	int			at = 0;
+	struct rpc_http *http = context;
+	int at = 0;
 
 	while (at < http->socket_count && http->sockets[at].socket != socket)
 		at++;
@@ -81,8 +81,8 @@ on_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *socke
 	if (at == http->socket_count)
 		http->socket_count++;
 	http->sockets[at].socket = socket;
-	http->sockets[at].wants = ((what & CURL_POLL_IN) ? DB_WAIT_READ : 0) |
-		((what & CURL_POLL_OUT) ? DB_WAIT_WRITE : 0);
+	http->sockets[at].wants =
+		((what & CURL_POLL_IN) ? DB_WAIT_READ : 0) | ((what & CURL_POLL_OUT) ? DB_WAIT_WRITE : 0);
 	http->sockets[at].ready = 0;
 	return 0;
 }
@@ -90,21 +90,22 @@ on_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *socke
 static int
 on_timer(CURLM *multi, long timeout_ms, void *context)
 {
-	struct http *http = context;
+	struct rpc_http *http = context;
 
 	http->deadline_ms = timeout_ms < 0 ? -1 : db_now_ms() + timeout_ms;
 	return 0;
 }
 
 static bool
-grow_buffer(struct http *http, size_t needed)
+grow_buffer(struct rpc_http *http, size_t needed)
 {
-	size_t		size = http->buffer_size > 0 ? http->buffer_size : BUFFER_FIRST_BYTES;
-	char	   *buffer;
+	size_t size = http->buffer_size > 0 ? http->buffer_size : BUFFER_FIRST_BYTES;
+	char *buffer;
 
 	while (size < needed)
 		size *= 2;
-	if (size == http->buffer_size)
+	size = Max(needed, Min(size, http->buffer_limit));
+	if (size <= http->buffer_size)
 		return true;
 	buffer = realloc(http->buffer, size);
 	if (buffer == NULL)
@@ -118,7 +119,7 @@ grow_buffer(struct http *http, size_t needed)
 static size_t
 on_body(char *data, size_t size, size_t count, void *context)
 {
-	struct http *http = context;
+	struct rpc_http *http = context;
 
 	count *= size;
 	if (count > http->buffer_limit - http->buffer_len)
@@ -145,9 +146,7 @@ initialise_library(void)
 	if (done)
 		return;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_SYSTEM_ERROR),
-				 errmsg("could not initialise libcurl")));
+		ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("could not initialise libcurl")));
 	done = true;
 }
 
@@ -162,9 +161,9 @@ limit_protocols(CURL *easy)
 }
 
 static void
-set_fixed_options(struct http *http)
+set_fixed_options(struct rpc_http *http)
 {
-	CURL	   *easy = http->easy;
+	CURL *easy = http->easy;
 
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
@@ -188,9 +187,8 @@ static struct curl_slist *
 make_headers(void)
 {
 	/* Without "Expect:" a larger body waits a second for a "100 Continue". */
-	static const char *const lines[] = {
-		"Content-Type: application/json", "Accept: application/json", "Expect:"
-	};
+	static const char *const lines[] = {"Content-Type: application/json",
+										"Accept: application/json", "Expect:"};
 	struct curl_slist *headers = NULL;
 
 	for (int i = 0; i < lengthof(lines); i++)
@@ -207,10 +205,10 @@ make_headers(void)
 	return headers;
 }
 
-struct http *
-http_create(void)
+struct rpc_http *
+rpc_http_create(void)
 {
-	struct http *http;
+	struct rpc_http *http;
 
 	initialise_library();
 	http = calloc(1, sizeof(*http));
@@ -224,7 +222,7 @@ http_create(void)
 		ReserveExternalFD();
 	if (http->multi == NULL || http->easy == NULL || http->headers == NULL)
 	{
-		http_destroy(http);
+		rpc_http_destroy(http);
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory in libcurl")));
 	}
 	curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
@@ -237,7 +235,7 @@ http_create(void)
 }
 
 static void
-drop_transfer(struct http *http)
+drop_transfer(struct rpc_http *http)
 {
 	if (http->in_multi)
 		curl_multi_remove_handle(http->multi, http->easy);
@@ -247,7 +245,7 @@ drop_transfer(struct http *http)
 }
 
 void
-http_destroy(struct http *http)
+rpc_http_destroy(struct rpc_http *http)
 {
 	if (http == NULL)
 		return;
@@ -268,7 +266,7 @@ http_destroy(struct http *http)
 /* ---- one request --------------------------------------------------------- */
 
 static void
-reset_buffer(struct http *http, size_t limit)
+reset_buffer(struct rpc_http *http, size_t limit)
 {
 	if (http->buffer_size > BUFFER_KEPT_BYTES)
 	{
@@ -283,12 +281,12 @@ reset_buffer(struct http *http, size_t limit)
 }
 
 static CURLMcode
-start_transfer(struct http *http, const struct http_request *request)
+start_transfer(struct rpc_http *http, const struct rpc_http_request *request)
 {
-	CURL	   *easy = http->easy;
-	CURLMcode	code;
-	sigset_t	all;
-	sigset_t	before;
+	CURL *easy = http->easy;
+	CURLMcode code;
+	sigset_t all;
+	sigset_t before;
 
 	curl_easy_setopt(easy, CURLOPT_URL, request->url);
 	curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) request->body_len);
@@ -306,13 +304,13 @@ start_transfer(struct http *http, const struct http_request *request)
 
 /* Lets libcurl work; ready is what db_wait found, 0 when it is only time. */
 static void
-http_step(struct http *http, curl_socket_t socket, int ready)
+http_step(struct rpc_http *http, curl_socket_t socket, int ready)
 {
-	int			running;
-	int			events = ((ready & DB_WAIT_READ) ? CURL_CSELECT_IN : 0) |
+	int running;
+	int events = ((ready & DB_WAIT_READ) ? CURL_CSELECT_IN : 0) |
 		((ready & DB_WAIT_WRITE) ? CURL_CSELECT_OUT : 0);
-	sigset_t	all;
-	sigset_t	before;
+	sigset_t all;
+	sigset_t before;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
@@ -339,14 +337,14 @@ sooner(double a, double b)
 	return Min(a, b);
 }
 
-/* One wait of at most timeout_ms and what libcurl has to do after it.  True when the latch was set. */
+/* One wait of at most timeout_ms, and then libcurl's work.  True when the latch was set. */
 static bool
-http_turn(struct http *http, double timeout_ms, const char *wait_event)
+http_turn(struct rpc_http *http, double timeout_ms, const char *wait_event)
 {
 	struct db_wait_socket ready[MAX_SOCKETS];
-	int			count = http->socket_count;
-	double		wait_ms = until(http->deadline_ms, db_now_ms());
-	bool		woken = false;
+	int count = http->socket_count;
+	double wait_ms = until(http->deadline_ms, db_now_ms());
+	bool woken = false;
 
 	/* A copy: stepping changes the list. */
 	memcpy(ready, http->sockets, sizeof(ready[0]) * count);
@@ -370,10 +368,10 @@ http_turn(struct http *http, double timeout_ms, const char *wait_event)
 
 /* Has the transfer ended, and how? */
 static bool
-transfer_ended(struct http *http, CURLcode *result)
+transfer_ended(struct rpc_http *http, CURLcode *result)
 {
-	CURLMsg    *message;
-	int			left;
+	CURLMsg *message;
+	int left;
 
 	while ((message = curl_multi_info_read(http->multi, &left)) != NULL)
 	{
@@ -396,18 +394,17 @@ is_system_error(CURLcode result)
 
 /* Says why, from libcurl's own texts only: its error buffer can quote the URL. */
 static void
-describe_failure(struct http *http, const struct http_request *request, CURLcode result,
-				 struct http_response *response)
+describe_failure(struct rpc_http *http, const struct rpc_http_request *request, CURLcode result,
+				 struct rpc_http_response *response)
 {
-	char	   *out = response->failure;
-	size_t		size = sizeof(response->failure);
-	long		error = 0;
+	char *out = response->failure;
+	size_t size = sizeof(response->failure);
+	long error = 0;
 
 	if (http->too_large)
 		snprintf(out, size, "the answer is larger than %zu bytes", request->max_response_bytes);
 	else if (http->out_of_memory)
-		snprintf(out, size, "out of memory for an answer of more than %zu bytes",
-				 http->buffer_len);
+		snprintf(out, size, "out of memory for an answer of more than %zu bytes", http->buffer_len);
 	else if (result == CURLE_OPERATION_TIMEDOUT && response->elapsed_ms < request->timeout_ms)
 		snprintf(out, size, "no connection within %d ms", CONNECT_TIMEOUT_MS);
 	else if (result == CURLE_OPERATION_TIMEDOUT)
@@ -422,10 +419,10 @@ describe_failure(struct http *http, const struct http_request *request, CURLcode
 }
 
 static void
-fill_response(struct http *http, const struct http_request *request, CURLcode result,
-			  struct http_response *response)
+fill_response(struct rpc_http *http, const struct rpc_http_request *request, CURLcode result,
+			  struct rpc_http_response *response)
 {
-	curl_off_t	retry_after = 0;
+	curl_off_t retry_after = 0;
 
 	curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &response->status);
 	if (curl_easy_getinfo(http->easy, CURLINFO_RETRY_AFTER, &retry_after) == CURLE_OK)
@@ -437,11 +434,12 @@ fill_response(struct http *http, const struct http_request *request, CURLcode re
 }
 
 void
-http_post(struct http *http, const struct http_request *request, struct http_response *response)
+rpc_http_post(struct rpc_http *http, const struct rpc_http_request *request,
+			  struct rpc_http_response *response)
 {
-	double		started = db_now_ms();
-	CURLcode	result = CURLE_OK;
-	CURLMcode	code;
+	double started = db_now_ms();
+	CURLcode result = CURLE_OK;
+	CURLMcode code;
 	volatile bool woken = false;
 
 	memset(response, 0, sizeof(*response));
@@ -474,13 +472,13 @@ http_post(struct http *http, const struct http_request *request, struct http_res
 }
 
 bool
-http_idle(struct http *http, double timeout_ms, const char *wait_event)
+rpc_http_idle(struct rpc_http *http, double timeout_ms, const char *wait_event)
 {
-	double		deadline = timeout_ms < 0 ? -1 : db_now_ms() + timeout_ms;
+	double deadline = timeout_ms < 0 ? -1 : db_now_ms() + timeout_ms;
 
 	for (;;)
 	{
-		double		left = until(deadline, db_now_ms());
+		double left = until(deadline, db_now_ms());
 
 		if (http_turn(http, left, wait_event))
 			return true;

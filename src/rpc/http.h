@@ -8,46 +8,47 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define HTTP_FAILURE_BYTES 256
+#define RPC_HTTP_FAILURE_BYTES 256
 
-struct http;
+struct rpc_http;
 
-struct http_request
+struct rpc_http_request
 {
-	const char *url;			/* http or https; used until http_post returns */
+	const char *url; /* http or https; used until rpc_http_post returns */
 	const char *body;
-	size_t		body_len;
-	int			timeout_ms;		/* of the whole request; connecting has a limit of its own below it */
-	size_t		max_response_bytes; /* after decompression */
+	size_t body_len;
+	int timeout_ms; /* of the whole request; connecting has a limit of its own below it */
+	size_t max_response_bytes; /* after decompression */
 };
 
-struct http_response
+struct rpc_http_response
 {
-	long		status;			/* 0: there was no response */
-	const char *body;			/* valid until the next http_post or http_destroy */
-	size_t		body_len;
-	double		retry_after_s;	/* what a Retry-After header asks for; 0: nothing */
-	char		failure[HTTP_FAILURE_BYTES];	/* why there is no whole response, without the URL; "" when there is */
-	double		elapsed_ms;
+	long status;      /* 0: there was no response */
+	const char *body; /* valid until the next rpc_http_post or rpc_http_destroy */
+	size_t body_len;
+	double retry_after_s; /* what a Retry-After header asks for; 0: nothing */
+	double elapsed_ms;
+	/* Why there is no whole response, without the URL; "" when there is one. */
+	char failure[RPC_HTTP_FAILURE_BYTES];
 };
 
 /* Made with malloc; libcurl is initialised in this process at first use. */
-extern struct http *http_create(void);
+extern struct rpc_http *rpc_http_create(void);
 /* May be called while an error unwinds; a transfer in progress is dropped. */
-extern void http_destroy(struct http *http);
+extern void rpc_http_destroy(struct rpc_http *http);
 
 /*
- * Sends the request and waits.  Never raises for what the network does; interrupts (and only those)
- * are raised out of it, after the transfer was dropped.  A latch that was set meanwhile is set
- * when it returns.
+ * Sends the request and waits.  Never raises for what the network does; interrupts (and only
+ * those) are raised out of it, after the transfer was dropped.  A latch that was set meanwhile
+ * is set when it returns: the wake was for the caller's loop.
  */
-extern void http_post(struct http *http, const struct http_request *request,
-					  struct http_response *response);
+extern void rpc_http_post(struct rpc_http *http, const struct rpc_http_request *request,
+						  struct rpc_http_response *response);
 
 /*
- * Sleeps on the latch, for at most timeout_ms (negative: for ever), while serving what libcurl has to
- * do for idle connections.  True when the latch was set; it has been reset.
+ * Sleeps on the latch, for at most timeout_ms (negative: for ever), while serving what libcurl
+ * has to do for idle connections.  True when the latch was set; it has been reset.
  */
-extern bool http_idle(struct http *http, double timeout_ms, const char *wait_event);
+extern bool rpc_http_idle(struct rpc_http *http, double timeout_ms, const char *wait_event);
 
-#endif							/* RPC_HTTP_H */
+#endif /* RPC_HTTP_H */

@@ -26,7 +26,7 @@ rpc_request_init(struct rpc_request *request)
 void
 rpc_request_add(struct rpc_request *request, uint64 id, const char *method, const char *params)
 {
-	int			at = request->count;
+	int at = request->count;
 
 	if (at == request->capacity)
 	{
@@ -37,8 +37,8 @@ rpc_request_add(struct rpc_request *request, uint64 id, const char *method, cons
 	appendStringInfoChar(&request->text, at == 0 ? '[' : ',');
 	request->starts[at] = request->text.len;
 	request->ids[at] = id;
-	appendStringInfo(&request->text, "{\"jsonrpc\":\"2.0\",\"id\":" UINT64_FORMAT ",\"method\":",
-					 id);
+	appendStringInfo(&request->text,
+					 "{\"jsonrpc\":\"2.0\",\"id\":" UINT64_FORMAT ",\"method\":", id);
 	escape_json(&request->text, method);
 	appendStringInfoString(&request->text, ",\"params\":");
 	appendStringInfoString(&request->text, params);
@@ -64,8 +64,8 @@ rpc_request_bytes(const struct rpc_request *request, int first, int end)
 const char *
 rpc_request_body(struct rpc_request *request, int first, int end, size_t *len)
 {
-	size_t		start = request->starts[first];
-	size_t		behind = call_end(request, end - 1);
+	size_t start = request->starts[first];
+	size_t behind = call_end(request, end - 1);
 
 	if (end - first == 1)
 	{

@@ -11,11 +11,11 @@
 
 struct rpc_request
 {
-	StringInfoData text;		/* "[call,call,call" */
-	size_t	   *starts;			/* of each call in the text */
-	uint64	   *ids;			/* ascending */
-	int			count;
-	int			capacity;
+	StringInfoData text; /* "[call,call,call" */
+	size_t *starts;      /* of each call in the text */
+	uint64 *ids;         /* ascending */
+	int count;
+	int capacity;
 };
 
 /* Memory is of the context that is current then. */
@@ -31,4 +31,4 @@ extern size_t rpc_request_bytes(const struct rpc_request *request, int first, in
  */
 extern const char *rpc_request_body(struct rpc_request *request, int first, int end, size_t *len);
 
-#endif							/* RPC_REQUEST_H */
+#endif /* RPC_REQUEST_H */

@@ -10,6 +10,8 @@
 #define REFERENCE_START "${"
 #define REFERENCE_ENV "${env:"
 #define VARIABLE_PREFIX "RFLOW_"
+/* Of a whole reference; names are short. */
+#define REFERENCE_MAX_BYTES 128
 
 /* Shorter pieces of a URL are words, not tokens ("v2", "rpc", "mainnet"). */
 #define TOKEN_MIN_BYTES 8
@@ -24,10 +26,10 @@ struct expansion
 {
 	struct evm_arena *arena;
 	struct rpc_url *url;
-	size_t		secret_capacity;
+	size_t secret_capacity;
 	rpc_url_lookup lookup;
-	char		text[URL_MAX_BYTES];
-	size_t		len;
+	char text[URL_MAX_BYTES];
+	size_t len;
 };
 
 /* ---- secrets ------------------------------------------------------------- */
@@ -39,7 +41,7 @@ add_secret(struct expansion *expansion, const char *text, size_t len)
 
 	if (url->secret_count == expansion->secret_capacity)
 	{
-		size_t		capacity = expansion->secret_capacity == 0 ? 8 : expansion->secret_capacity * 2;
+		size_t capacity = expansion->secret_capacity == 0 ? 8 : expansion->secret_capacity * 2;
 		const char **secrets = evm_arena_zalloc(expansion->arena, capacity, sizeof(*secrets));
 
 		if (secrets == NULL)
@@ -61,14 +63,13 @@ static enum evm_status
 add_pieces(struct expansion *expansion, const char *text, size_t len, const char *separators,
 		   size_t min_bytes)
 {
-	size_t		start = 0;
+	size_t start = 0;
 
 	for (size_t at = 0; at <= len; at++)
 	{
 		if (at < len && strchr(separators, text[at]) == NULL)
 			continue;
-		if (at - start >= min_bytes &&
-			add_secret(expansion, text + start, at - start) != EVM_OK)
+		if (at - start >= min_bytes && add_secret(expansion, text + start, at - start) != EVM_OK)
 			return EVM_ERR_MEMORY;
 		start = at + 1;
 	}
@@ -78,7 +79,7 @@ add_pieces(struct expansion *expansion, const char *text, size_t len, const char
 static void
 mask(char *message, size_t at, size_t len)
 {
-	size_t		mask_len = strlen(MASK);
+	size_t mask_len = strlen(MASK);
 
 	memcpy(message + at, MASK, mask_len);
 	memmove(message + at + mask_len, message + at + len, strlen(message + at + len) + 1);
@@ -88,8 +89,8 @@ mask(char *message, size_t at, size_t len)
 static size_t
 cut_secret(const char *message, const char *secret)
 {
-	size_t		len = strlen(message);
-	size_t		most = strlen(secret) - 1;
+	size_t len = strlen(message);
+	size_t most = strlen(secret) - 1;
 
 	for (size_t part = most < len ? most : len; part >= VALUE_MIN_BYTES; part--)
 	{
@@ -105,8 +106,8 @@ rpc_url_scrub(const struct rpc_url *url, char *message)
 	for (size_t i = 0; i < url->secret_count; i++)
 	{
 		const char *secret = url->secrets[i];
-		char	   *found;
-		size_t		cut;
+		char *found;
+		size_t cut;
 
 		while ((found = strstr(message, secret)) != NULL)
 			mask(message, (size_t) (found - message), strlen(secret));
@@ -135,36 +136,43 @@ append(struct expansion *expansion, const char *text, size_t len, struct evm_err
 	return EVM_OK;
 }
 
+/* The length of "${env:RFLOW_NAME}" at the start of text, 0 when it is something else. */
+static size_t
+reference_len(const char *text)
+{
+	static const char start[] = REFERENCE_ENV VARIABLE_PREFIX;
+	size_t len = sizeof(start) - 1;
+
+	if (strncmp(text, start, len) != 0)
+		return 0;
+	while (is_variable_character(text[len]))
+		len++;
+	return text[len] == '}' ? len + 1 : 0;
+}
+
 /* At "${"; *used is the length of the reference. */
 static enum evm_status
 expand_reference(struct expansion *expansion, size_t *used, const char *text, size_t position,
 				 struct evm_error *err)
 {
-	size_t		start = strlen(REFERENCE_ENV);
-	size_t		end = start;
-	char		name[128];
+	char name[REFERENCE_MAX_BYTES];
+	size_t name_len;
 	const char *value;
 
-	if (strncmp(text, REFERENCE_ENV, start) == 0)
-	{
-		while (is_variable_character(text[end]))
-			end++;
-	}
-	if (text[end] != '}' || end - start >= sizeof(name) || end == start ||
-		strncmp(text + start, VARIABLE_PREFIX, strlen(VARIABLE_PREFIX)) != 0)
+	*used = reference_len(text);
+	if (*used == 0 || *used > sizeof(name))
 		return evm_fail(err, EVM_ERR_SYNTAX, position,
 						"a reference in a URL must be ${env:RFLOW_NAME}, "
 						"the name in capitals, digits and underscores");
-	memcpy(name, text + start, end - start);
-	name[end - start] = '\0';
+	name_len = *used - strlen(REFERENCE_ENV) - 1;
+	memcpy(name, text + strlen(REFERENCE_ENV), name_len);
+	name[name_len] = '\0';
 	value = expansion->lookup(name);
 	if (value == NULL || value[0] == '\0')
-		return evm_fail(err, EVM_ERR_MISMATCH, position,
-						"environment variable %s is not set", name);
-	if (strlen(value) >= VALUE_MIN_BYTES &&
-		add_secret(expansion, value, strlen(value)) != EVM_OK)
+		return evm_fail(err, EVM_ERR_MISMATCH, position, "environment variable %s is not set",
+						name);
+	if (strlen(value) >= VALUE_MIN_BYTES && add_secret(expansion, value, strlen(value)) != EVM_OK)
 		return evm_fail(err, EVM_ERR_MEMORY, 0, "out of memory");
-	*used = end + 1;
 	return append(expansion, value, strlen(value), err);
 }
 
@@ -172,11 +180,11 @@ static enum evm_status
 expand(struct expansion *expansion, const char *text, struct evm_error *err)
 {
 	enum evm_status status = EVM_OK;
-	size_t		at = 0;
+	size_t at = 0;
 
 	while (text[at] != '\0' && status == EVM_OK)
 	{
-		size_t		used = 1;
+		size_t used = 1;
 
 		if (strncmp(text + at, REFERENCE_START, strlen(REFERENCE_START)) == 0)
 			status = expand_reference(expansion, &used, text + at, at, err);
@@ -191,19 +199,19 @@ expand(struct expansion *expansion, const char *text, struct evm_error *err)
 
 struct parts
 {
-	size_t		scheme_len;		/* with "://"; 0 when it is neither http nor https */
-	const char *user;			/* what stands before '@' */
-	size_t		user_len;
-	const char *host;			/* host and port */
-	size_t		host_len;
-	const char *rest;			/* path, query and fragment */
+	size_t scheme_len; /* with "://"; 0 when it is neither http nor https */
+	const char *user;  /* what stands before '@' */
+	size_t user_len;
+	const char *host; /* host and port */
+	size_t host_len;
+	const char *rest; /* path, query and fragment */
 };
 
 static void
 split(struct parts *parts, const char *url)
 {
 	static const char *const schemes[] = {"http://", "https://"};
-	size_t		len;
+	size_t len;
 
 	memset(parts, 0, sizeof(*parts));
 	for (int i = 0; i < 2; i++)
@@ -228,9 +236,8 @@ split(struct parts *parts, const char *url)
 static bool
 is_host(const char *host, size_t len)
 {
-	static const char name[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
-	size_t		at;
+	static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+	size_t at;
 
 	if (len > 0 && host[0] == '[')
 	{
@@ -270,7 +277,7 @@ static const char *
 show(struct evm_arena *arena, const char *written, const char *expanded)
 {
 	struct parts parts;
-	char	   *shown;
+	char *shown;
 
 	split(&parts, written);
 	if (parts.scheme_len == 0)
@@ -285,8 +292,8 @@ show(struct evm_arena *arena, const char *written, const char *expanded)
 }
 
 enum evm_status
-rpc_url_parse(struct evm_arena *arena, struct rpc_url *out, const char *text,
-			  rpc_url_lookup lookup, struct evm_error *err)
+rpc_url_parse(struct evm_arena *arena, struct rpc_url *out, const char *text, rpc_url_lookup lookup,
+			  struct evm_error *err)
 {
 	struct expansion expansion = {.arena = arena, .url = out, .lookup = lookup};
 	struct parts parts;

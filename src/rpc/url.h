@@ -13,14 +13,14 @@
 
 struct rpc_url
 {
-	const char *url;			/* expanded; never shown */
-	const char *shown;			/* scheme, host and port */
-	const char **secrets;		/* what must not appear in a message */
-	size_t		secret_count;
+	const char *url;      /* expanded; never shown */
+	const char *shown;    /* scheme, host and port */
+	const char **secrets; /* what must not appear in a message */
+	size_t secret_count;
 };
 
 /* The value of an environment variable, or NULL; getenv outside tests. */
-typedef char *(*rpc_url_lookup) (const char *name);
+typedef char *(*rpc_url_lookup)(const char *name);
 
 /*
  * Everything lives in the arena.  EVM_ERR_SYNTAX when it is not an http or https URL,
@@ -35,4 +35,4 @@ extern enum evm_status rpc_url_parse(struct evm_arena *arena, struct rpc_url *ou
  */
 extern void rpc_url_scrub(const struct rpc_url *url, char *message);
 
-#endif							/* RPC_URL_H */
+#endif /* RPC_URL_H */

@@ -60,6 +60,25 @@ my %seeds = (
 	typed_data => {
 		typed_data => sub { encode_json($_[0]{data}) },
 	},
+	# How many calls were sent (less one), and the response.
+	rpc_answer => {
+		literal => [
+			map { chr(3) . $_ }
+			'[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"id":2,"error":{"code":3,"message":"execution reverted","data":"0x08c379a0"}}]',
+			'[{"id":4,"error":{"code":-32000,"message":"m","data":{"data":"0x12","originalError":{"data":"Reverted 0x12"}}}}]',
+			'[{"id":9,"result":null,"error":null},{"id":null,"error":{"code":-32600,"message":"batch too large"}}]',
+			'{"id":null,"error":{"code":-32005,"message":"too many requests s3cr3t-token"}}',
+			'{"error":"unauthorized"}', '{"message":"no Route matched"}', '<html></html>',
+		],
+	},
+	# The length of a URL, the URL, and a message that may quote it.
+	rpc_url => {
+		literal => [
+			map { chr(length $_) . $_ . 'http://key-4711/x@y 0123456789 token-0815' }
+			'https://user:pass@node.example:8443/v2/token-0815?key=0123456789abcdef',
+			'https://node.example/${env:RFLOW_KEY}', '${env:RFLOW_URL}', 'http://[::1]:8545',
+		],
+	},
 	keystore => {
 		keystore => sub {
 			my ($row) = @_;
