@@ -193,3 +193,20 @@ TEST(extended_keys_are_read_strictly)
 	CHECK_NUMBER(evm_hd_parse_public(public_key, chain_code, xprv, 111, &err), EVM_ERR_MISMATCH);
 	CHECK_TEXT(err.message, "extended key is not an xpub");
 }
+
+TEST(extended_public_keys_hold_points)
+{
+	static const char xpub[] =
+		"xpub661MyMwAqRbcFtXgS5sYJABqqG9YLmC4Q1Rdap9gSE8NqtwybGhePY2gZ29ESFjqJoCu1Rupje8YtGqsefD2"
+		"65TMg7usUDFdp6W1EGMcet8";
+	struct evm_hd_node node;
+	struct evm_error err;
+	uint8_t public_key[33];
+	uint8_t chain_code[32];
+
+	CHECK_NUMBER(evm_hd_parse_public(public_key, chain_code, xpub, 111, &err), EVM_OK);
+	CHECK_NUMBER(public_key[0], 0x03);
+	CHECK_NUMBER(chain_code[0], 0x87);
+	CHECK_NUMBER(evm_hd_parse_private(&node, xpub, 111, &err), EVM_ERR_MISMATCH);
+	CHECK_TEXT(err.message, "extended key is not an xprv");
+}

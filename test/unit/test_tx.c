@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "evm/hex.h"
+#include "evm/keccak.h"
 #include "evm/tx.h"
 #include "evm/word.h"
 
@@ -208,4 +209,23 @@ TEST(authorization_of_another_or_of_nobody)
 	authorization.nonce = UINT64_MAX;
 	CHECK_NUMBER(evm_authorization_sign(arena, &authorization, &key), EVM_OK);
 	CHECK_NUMBER(evm_authorization_authority(arena, &authority, &authorization), EVM_ERR_CRYPTO);
+}
+
+/* The first two examples of EIP-1014. */
+TEST(create2_of_eip1014_examples)
+{
+	struct evm_arena *arena = test_arena(ARENA_BYTES);
+	struct evm_address sender = {{0}};
+	const struct evm_hash salt = {{0}};
+	struct evm_hash code_hash;
+	struct evm_address created;
+
+	evm_keccak256(&code_hash, "\0", 1);
+	evm_create2_address(&created, &sender, &salt, &code_hash);
+	CHECK_TEXT(evm_hex_encode(arena, created.b, sizeof(created.b)),
+			   "0x4d1a2e2bb4f88f0250f26ffff098b0b30b26bf38");
+	memcpy(sender.b, "\xde\xad\xbe\xef", 4);
+	evm_create2_address(&created, &sender, &salt, &code_hash);
+	CHECK_TEXT(evm_hex_encode(arena, created.b, sizeof(created.b)),
+			   "0xb928f69bb1d91cd65274e3c79d8986362984fda3");
 }
