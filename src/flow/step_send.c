@@ -333,7 +333,7 @@ add_calls(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
 	StringInfoData params;
 	char		from[43];
 	char		to[43];
-	char		value[67];
+	char		value[EVM_QUANTITY_TEXT_BYTES];
 
 	evm_address_format(from, &account->address);
 	evm_address_format(to, &send->recipient);
