@@ -258,17 +258,15 @@ take_response(struct rpc_batch *batch, struct rpc_endpoint *endpoint, int first,
 {
 	struct rpc_client *client = batch->client;
 	struct rpc_reading reading;
+	bool is_busy =
+		response->status == HTTP_TOO_MANY_REQUESTS || response->status == HTTP_UNAVAILABLE;
 	double rest_ms = response->retry_after_s * MS_PER_SECOND;
 	char reason[RPC_MESSAGE_BYTES + RPC_HTTP_FAILURE_BYTES];
 
 	rpc_answers_read(batch->arena, &reading, batch->answers + first, batch->request.ids + first,
 					 end - first, response->body, response->body_len, &endpoint->url);
-	if (response->status == HTTP_TOO_MANY_REQUESTS || response->status == HTTP_UNAVAILABLE ||
-		reading.rate_limited)
-	{
-		reading.rate_limited = true;
+	if (is_busy || reading.rate_limited)
 		rest_ms = Max(rest_ms, RATE_LIMIT_REST_MS);
-	}
 	else if (reading.body == RPC_BODY_ANSWERS)
 	{
 		rpc_endpoint_worked(endpoint);
@@ -279,7 +277,8 @@ take_response(struct rpc_batch *batch, struct rpc_endpoint *endpoint, int first,
 		return SPLIT;
 	describe_refusal(reason, sizeof(reason), response->status, &reading);
 	endpoint_fails(client, endpoint, rest_ms, reason);
-	return reading.body == RPC_BODY_ANSWERS ? ANSWERED : FAILED;
+	/* What a busy node says about single calls is about itself. */
+	return reading.body == RPC_BODY_ANSWERS && !is_busy ? ANSWERED : FAILED;
 }
 
 /* Sends the calls first .. end - 1 and takes their answers. */
@@ -391,12 +390,16 @@ run_requests(struct rpc_batch *batch, struct rpc_endpoint *endpoint)
 		int end = request_end(batch, endpoint, first);
 		enum outcome outcome = run_request(batch, endpoint, first, end);
 
-		if (outcome == FAILED)
-			break;
 		if (outcome == SPLIT)
+		{
 			endpoint->batch_limit = (end - first) / 2;
-		else
+			continue;
+		}
+		if (outcome == ANSWERED)
 			first = end;
+		/* Also a node that answered may have asked for fewer requests. */
+		if (endpoint->failures > 0)
+			break;
 	}
 	return first;
 }

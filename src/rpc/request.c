@@ -2,8 +2,8 @@
  * request.c
  *	  The text of a batch of calls, and of any run of them.
  *
- * Calls are kept as one text with a character between them, so that a run of
- * them becomes a JSON array by writing "[" and "]" over its two neighbours.
+ * Calls are kept as one text with a comma before each, so that a run of them
+ * becomes a JSON array by writing "[" and "]" over its two neighbours.
  */
 #include "postgres.h"
 
@@ -21,6 +21,7 @@ rpc_request_init(struct rpc_request *request)
 	request->starts = palloc(sizeof(*request->starts) * request->capacity);
 	request->ids = palloc(sizeof(*request->ids) * request->capacity);
 	request->count = 0;
+	request->closed = 0;
 }
 
 void
@@ -34,7 +35,7 @@ rpc_request_add(struct rpc_request *request, uint64 id, const char *method, cons
 		request->starts = repalloc(request->starts, sizeof(*request->starts) * request->capacity);
 		request->ids = repalloc(request->ids, sizeof(*request->ids) * request->capacity);
 	}
-	appendStringInfoChar(&request->text, at == 0 ? '[' : ',');
+	appendStringInfoChar(&request->text, ',');
 	request->starts[at] = request->text.len;
 	request->ids[at] = id;
 	appendStringInfo(&request->text,
@@ -46,7 +47,7 @@ rpc_request_add(struct rpc_request *request, uint64 id, const char *method, cons
 	request->count++;
 }
 
-/* Where the character after a call is: the separator, or the terminator of the text. */
+/* Where the character after a call is: the next one's comma, or the terminator of the text. */
 static size_t
 call_end(const struct rpc_request *request, int index)
 {
@@ -67,14 +68,22 @@ rpc_request_body(struct rpc_request *request, int first, int end, size_t *len)
 	size_t start = request->starts[first];
 	size_t behind = call_end(request, end - 1);
 
+	/* What the last run wrote stands inside of this one, if a node took fewer calls. */
+	if (request->closed > 0)
+	{
+		request->text.data[request->opened] = ',';
+		request->text.data[request->closed] = request->closed < request->text.len ? ',' : '\0';
+		request->closed = 0;
+	}
 	if (end - first == 1)
 	{
 		*len = behind - start;
 		return request->text.data + start;
 	}
-	/* Over the separators, or over the terminator, which a StringInfo has room for. */
-	request->text.data[start - 1] = '[';
-	request->text.data[behind] = ']';
+	request->opened = start - 1;
+	request->closed = behind;
+	request->text.data[request->opened] = '[';
+	request->text.data[request->closed] = ']';
 	*len = behind - start + 2;
 	return request->text.data + start - 1;
 }

@@ -11,11 +11,13 @@
 
 struct rpc_request
 {
-	StringInfoData text; /* "[call,call,call" */
+	StringInfoData text; /* ",call,call,call" */
 	size_t *starts;      /* of each call in the text */
 	uint64 *ids;         /* ascending */
 	int count;
 	int capacity;
+	size_t opened; /* where "[" and "]" stand now; closed is 0 when they do not */
+	size_t closed;
 };
 
 /* Memory is of the context that is current then. */

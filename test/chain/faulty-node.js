@@ -92,7 +92,11 @@ function post(url, body) {
       response.on('end', () => resolve(Buffer.concat(chunks)));
       response.on('error', reject);
     });
-    request.on('error', reject);
+    request.on('error', (error) => {
+      // The node may have closed the kept connection at the same moment.
+      if (request.reusedSocket) post(url, body).then(resolve, reject);
+      else reject(error);
+    });
     request.end(body);
   });
 }
