@@ -39,12 +39,13 @@ use Test::More;
 use Time::HiRes qw(time);
 
 use RflowAnvil;
+use RflowFaultyNode;
 
 our @ACCOUNTS = @RflowAnvil::ACCOUNTS;
 our @KEYS     = @RflowAnvil::KEYS;
 
 our @EXPORT = qw(@ACCOUNTS @KEYS abi_encode add_network hex_number new_node poll_until
-  start_anvil to_hex);
+  start_anvil start_faulty_node to_hex);
 
 our $TIMEOUT       = 60;      # seconds until poll_until gives up
 our $POLL_INTERVAL = 0.03;    # seconds between its looks
@@ -104,6 +105,20 @@ sub start_anvil
 {
 	my (@args) = @_;
 	return RflowAnvil->start(args => \@args);
+}
+
+=pod
+
+=item start_faulty_node(chain)
+
+A node that misbehaves on request (see RflowFaultyNode) before the chain.
+
+=cut
+
+sub start_faulty_node
+{
+	my ($chain) = @_;
+	return RflowFaultyNode->start(upstream => $chain);
 }
 
 =pod
