@@ -144,24 +144,13 @@ CREATE TABLE rflow_private.identity (
 );
 COMMENT ON TABLE rflow_private.identity IS 'Which server and database rflow.arm() was called for';
 
--- Raised by each change of a definition. One row; the watchers re-check it inside the claim.
-CREATE TABLE rflow_private.generation (
-	singleton boolean PRIMARY KEY DEFAULT true
-		CONSTRAINT generation_singleton_check CHECK (singleton),
-	generation bigint NOT NULL
-) WITH (fillfactor = 50);
-INSERT INTO rflow_private.generation VALUES (true, 0);
-COMMENT ON TABLE rflow_private.generation IS 'Counts the changes of networks, contracts, relayers, grants and workflows';
-
 -- What rflow remembers of a network, written by its watcher.
 CREATE TABLE rflow_private.network_states (
 	network text PRIMARY KEY,
 	chain_id bigint NOT NULL,
-	genesis_hash rflow.hex NOT NULL,
-	halted text,
-	halted_since timestamptz
+	genesis_hash rflow.hex NOT NULL
 );
-COMMENT ON TABLE rflow_private.network_states IS 'Genesis block of each network, and why its watcher halted if it did';
+COMMENT ON TABLE rflow_private.network_states IS 'Genesis block of each network: another one is another chain';
 
 CREATE TABLE rflow_private.blocks (
 	network text NOT NULL,

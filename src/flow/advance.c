@@ -158,33 +158,48 @@ evaluate_field(struct flow_run **runs, int count,
 	return still_running(runs, count, steps);
 }
 
-static void
+static bool
 prepare_step(struct flow_run *run, struct flow_turn *turn)
 {
 	struct flow_step *step = current_step(run);
 
 	step->kind->prepare(run, step, turn);
+	return rpc_batch_bytes(turn->batch) < RPC_MAX_REQUEST_BYTES / 2;
+}
+
+static bool
+apply_answer(struct flow_run *run, struct flow_turn *turn)
+{
+	struct flow_step *step = current_step(run);
+
+	/* Prepare has settled it, or put it down. */
+	if (run->state == FLOW_RUNNING && run->next_step == run->prepared_step &&
+		step->kind->apply != NULL)
+		step->kind->apply(run, step, turn);
+	return true;
 }
 
 /*
- * Prepares runs from first on until the request is full; returns the index behind the last one.  A value
- * that a step cannot use fails that step: the transaction is then started again for the others.
+ * Calls a function for runs from first on, in read transactions, until it returns false; returns the index behind the last
+ * one.  A run for which it raises fails at its step, and the others go on in another transaction.
  */
 static int
-prepare_steps(struct flow_run **runs, int count, int first, struct flow_turn *turn)
+guarded(struct flow_run **runs, int count, int first, struct flow_turn *turn,
+		bool (*function) (struct flow_run *run, struct flow_turn *turn))
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile int next = first;
+	volatile bool more = true;
 
-	while (next < count && rpc_batch_bytes(turn->batch) < RPC_MAX_REQUEST_BYTES / 2)
+	while (next < count && more)
 	{
-		db_begin("preparing steps");
+		db_begin("working on steps");
 		MemoryContextSwitchTo(context);
 		PG_TRY();
 		{
-			while (next < count && rpc_batch_bytes(turn->batch) < RPC_MAX_REQUEST_BYTES / 2)
+			while (next < count && more)
 			{
-				prepare_step(runs[next], turn);
+				more = function(runs[next], turn);
 				next++;
 			}
 		}
@@ -205,37 +220,23 @@ prepare_steps(struct flow_run **runs, int count, int first, struct flow_turn *tu
 	return next;
 }
 
-/* The step of a run whose calls are in the batch; its state has not changed since prepare. */
-static void
-apply_answers(struct flow_run **runs, const int *steps, int first, int last, struct flow_turn *turn)
-{
-	for (int i = first; i < last; i++)
-	{
-		struct flow_step *step = current_step(runs[i]);
-
-		if (runs[i]->state == FLOW_RUNNING && runs[i]->next_step == steps[i] &&
-			step->kind->apply != NULL)
-			step->kind->apply(runs[i], step, turn);
-	}
-}
-
 /* Prepares, calls and applies for all runs, a request at a time. */
 static bool
 do_steps(struct flow_run **runs, int count, struct flow_turn *turn)
 {
-	int		   *steps = steps_of(runs, count);
-
+	for (int i = 0; i < count; i++)
+		runs[i]->prepared_step = runs[i]->next_step;
 	for (int first = 0, next; first < count; first = next)
 	{
 		bool		answered = true;
 
 		turn->batch = rpc_batch_create(turn->client);
-		next = prepare_steps(runs, count, first, turn);
+		next = guarded(runs, count, first, turn, prepare_step);
 		if (rpc_batch_count(turn->batch) > 0)
 			answered = rpc_batch_run(turn->batch);
 		if (!answered && !turn->executor)
 			return false;
-		apply_answers(runs, steps, first, next, turn);
+		(void) guarded(runs, next, first, turn, apply_answer);
 		rpc_batch_destroy(turn->batch);
 	}
 	return true;

@@ -47,16 +47,24 @@ format_uuid(char *out, const uint8 *id)
 	*out = '\0';
 }
 
+void
+flow_run_set_key(struct flow_run *run, const uint8 *key)
+{
+	pg_uuid_t  *id = palloc(sizeof(pg_uuid_t));
+
+	memcpy(run->key, key, sizeof(run->key));
+	memcpy(id->data, key, sizeof(id->data));
+	format_uuid(run->id_text, key);
+	set_column(run, run->definition->scope.run_first, UUIDPGetDatum(id));
+}
+
 struct flow_run *
 flow_run_create(struct flow_definition *definition, const uint8 *key, TimestampTz created_at)
 {
 	struct flow_run *run = palloc0(sizeof(struct flow_run));
 	const struct flow_scope *scope = &definition->scope;
-	pg_uuid_t  *id = palloc(sizeof(pg_uuid_t));
 
 	run->definition = definition;
-	memcpy(run->key, key, sizeof(run->key));
-	format_uuid(run->id_text, key);
 	run->created_at = created_at;
 	run->incarnation = 1;
 	run->attempt = 1;
@@ -64,9 +72,8 @@ flow_run_create(struct flow_definition *definition, const uint8 *key, TimestampT
 	run->nulls = palloc((scope->count + 1) * sizeof(bool));
 	memset(run->nulls, true, (scope->count + 1) * sizeof(bool));
 
-	memcpy(id->data, key, sizeof(id->data));
+	flow_run_set_key(run, key);
 	set_column(run, scope->vars, JsonbPGetDatum(definition->vars));
-	set_column(run, scope->run_first, UUIDPGetDatum(id));
 	set_column(run, scope->run_first + 1, CStringGetTextDatum(definition->workflow));
 	set_column(run, scope->run_first + 2, Int32GetDatum(definition->version));
 	set_column(run, scope->run_first + 3, TimestampTzGetDatum(created_at));

@@ -94,6 +94,7 @@ struct flow_run
 
 	/* of the step in hand */
 	struct flow_evaluation evaluation;
+	int			prepared_step;	/* its index: a run whose next_step differs has been settled */
 	int			first_call;		/* index in the turn's batch */
 	int			second_call;
 	struct evm_bytes call_data;
@@ -133,6 +134,8 @@ struct flow_turn
  */
 extern struct flow_run *flow_run_create(struct flow_definition *definition, const uint8 *key,
 										TimestampTz created_at);
+/* Gives the run another key, and so another id. */
+extern void flow_run_set_key(struct flow_run *run, const uint8 *key);
 /* Fills log.* and event.* (values in the order of the event's inputs). */
 extern void flow_run_set_log(struct flow_run *run, const struct flow_log *log);
 extern void flow_run_set_event(struct flow_run *run, const struct evm_abi_value *values);
