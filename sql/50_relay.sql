@@ -12,3 +12,50 @@ SELECT CASE
 END
 $$;
 COMMENT ON FUNCTION rflow_private.relay_verdict IS 'Has a transaction got where wait_for wants it: pending, reached or without_effect';
+
+-- Who sees what belongs to a role: those that have its privileges, and those who watch over everything.
+CREATE FUNCTION rflow_private.may_see(owner oid) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE AS $$
+SELECT pg_catalog.pg_has_role(owner, 'USAGE')
+	OR pg_catalog.pg_has_role('rflow_viewer', 'USAGE')
+	OR pg_catalog.pg_has_role('rflow_operator', 'USAGE')
+	OR pg_catalog.pg_has_role('rflow_admin', 'USAGE')
+$$;
+COMMENT ON FUNCTION rflow_private.may_see IS 'May the current user see what belongs to owner? Views filter by it';
+
+CREATE FUNCTION rflow.submit_transaction(
+		relayer text,
+		contract text,
+		function text,
+		args jsonb,
+		idempotency_key text,
+		value numeric DEFAULT 0,
+		gas_limit bigint DEFAULT NULL,
+		max_fee_per_gas numeric DEFAULT NULL,
+		confirmations integer DEFAULT NULL) RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_submit_call';
+COMMENT ON FUNCTION rflow.submit_transaction(text, text, text, jsonb, text, numeric, bigint, numeric, integer) IS
+	'Queues a call of a contract''s function, inside the current transaction; args are a JSON array, or an object by name. The same idempotency_key and body again returns the same id, another body is an error';
+
+CREATE FUNCTION rflow.submit_transaction(
+		relayer text,
+		recipient rflow.address,
+		data rflow.hex,
+		value numeric,
+		idempotency_key text,
+		gas_limit bigint DEFAULT NULL,
+		max_fee_per_gas numeric DEFAULT NULL,
+		confirmations integer DEFAULT NULL) RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_submit_raw';
+COMMENT ON FUNCTION rflow.submit_transaction(text, rflow.address, rflow.hex, numeric, text, bigint, numeric, integer) IS
+	'Queues a transaction with these bytes, inside the current transaction; recipient NULL creates a contract. The same idempotency_key and body again returns the same id, another body is an error';
+
+CREATE FUNCTION rflow.cancel_transaction(id bigint) RETURNS text
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_cancel_transaction';
+COMMENT ON FUNCTION rflow.cancel_transaction IS
+	'Cancels a transaction and returns its state: cancelled when it was not signed; cancelling when a no-op has to take its nonce first (what mines there decides); its state when it is too late';
+
+CREATE FUNCTION rflow.adopt_account(relayer text, next_nonce bigint DEFAULT NULL) RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_adopt_account';
+COMMENT ON FUNCTION rflow.adopt_account IS
+	'Takes the nonces of a relayer''s account over from whoever else has used it: the next one is next_nonce, or what the chain counts with its pool. For operators';

@@ -166,15 +166,19 @@ ask_key(struct questions *questions, struct key_questions *key_questions,
 	key_questions->pending = ask(questions, "eth_getTransactionCount", params);
 }
 
+/* To sign, and beside receipts, since a count says whether something else has used a nonce. */
 static bool
-has_work(const struct relay_view *view, const struct relay_key *key)
+needs_counts(const struct questions *questions, const struct relay_view *view,
+			 const struct relay_key *key)
 {
 	int			i;
 
+	if (!key->owned || !key->observed)
+		return key->owned;
 	for (i = 0; i < view->candidate_count; i++)
 		if (view->candidates[i].account->key == key)
 			return true;
-	for (i = 0; i < view->nonce_count; i++)
+	for (i = 0; i < view->nonce_count && questions->receipts; i++)
 		if (view->nonces[i].key == key)
 			return true;
 	return false;
@@ -191,7 +195,7 @@ ask_keys(struct relay_process *process, struct questions *questions, struct rela
 		struct relay_key *key = process->keys[i];
 
 		questions->keys[i].latest = -1;
-		if (key->owned && (!key->observed || has_work(view, key)))
+		if (needs_counts(questions, view, key))
 			ask_key(questions, &questions->keys[i], key);
 	}
 }
@@ -217,6 +221,28 @@ ask_estimates(struct questions *questions, struct relay_view *view)
 	}
 }
 
+/* A transfer to oneself costs more than 21,000 on some chains. */
+static void
+ask_noops(struct questions *questions, struct relay_view *view)
+{
+	const struct evm_bytes nothing = {NULL, 0};
+	int			i;
+
+	for (i = 0; i < view->nonce_count; i++)
+	{
+		struct relay_nonce *nonce = &view->nonces[i];
+
+		if (!relay_needs_noop(nonce))
+			continue;
+		resetStringInfo(&questions->text);
+		appendStringInfoChar(&questions->text, '[');
+		relay_put_call(&questions->text, &nonce->key->address, &nonce->key->address,
+					   &evm_word_zero, nothing);
+		appendStringInfoString(&questions->text, ",\"latest\"]");
+		nonce->noop_question = ask(questions, "eth_estimateGas", questions->text.data);
+	}
+}
+
 static void
 put_questions(struct relay_process *process, struct questions *questions, struct relay_view *view)
 {
@@ -239,6 +265,7 @@ put_questions(struct relay_process *process, struct questions *questions, struct
 		ask_fees(process, questions);
 	if (questions->receipts)
 		ask_receipts(questions, view);
+	ask_noops(questions, view);
 	ask_estimates(questions, view);
 }
 
@@ -364,22 +391,27 @@ read_receipts(const struct questions *questions, struct relay_nonce *nonce)
 	}
 }
 
+static bool
+read_gas(const struct questions *questions, int64 *out, int index)
+{
+	uint64		gas;
+
+	if (!relay_parse_u64(&gas, result_of(questions, index)) ||
+		gas >= PG_INT64_MAX / GAS_MARGIN_NUMERATOR)
+		return false;
+	*out = (int64) (gas * GAS_MARGIN_NUMERATOR / GAS_MARGIN_DENOMINATOR);
+	return true;
+}
+
 static void
 read_estimate(const struct questions *questions, struct relay_candidate *candidate)
 {
 	const struct rpc_answer *answer;
-	uint64		gas;
 
-	if (candidate->estimate < 0)
+	if (candidate->estimate < 0 ||
+		read_gas(questions, &candidate->gas_limit, candidate->estimate))
 		return;
 	answer = rpc_batch_answer(questions->batch, candidate->estimate);
-	if (answer->outcome == RPC_RESULT && relay_parse_u64(&gas, answer->result) &&
-		gas < PG_INT64_MAX / GAS_MARGIN_NUMERATOR)
-	{
-		candidate->gas_limit =
-			(int64) (gas * GAS_MARGIN_NUMERATOR / GAS_MARGIN_DENOMINATOR);
-		return;
-	}
 	candidate->refusal = RELAY_UNKNOWN;
 	candidate->refusal_text = "eth_estimateGas gave no answer";
 	if (answer->outcome == RPC_ERROR)
@@ -445,7 +477,10 @@ relay_ask(struct relay_process *process, struct relay_view *view)
 	read_fees(process, &questions, now);
 	read_keys(process, &questions);
 	for (i = 0; i < view->nonce_count; i++)
+	{
 		read_receipts(&questions, &view->nonces[i]);
+		(void) read_gas(&questions, &view->nonces[i].noop_gas, view->nonces[i].noop_question);
+	}
 	for (i = 0; i < view->candidate_count; i++)
 		read_estimate(&questions, &view->candidates[i]);
 	if (questions.receipts)

@@ -29,12 +29,10 @@ static struct db_statement load_network = {
 
 static struct db_statement load_accounts = {
 	.sql =
-	"SELECT r.name, r.signer, r.paused, r.max_in_flight, r.max_fee_per_gas, r.max_gas_limit,"
-	"       r.bump_blocks, s.problem"
-	"  FROM rflow.relayers r"
-	"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
-	" WHERE r.network = $1"
-	" ORDER BY r.name",
+	"SELECT name, signer, paused, max_in_flight, max_fee_per_gas, max_gas_limit, bump_blocks"
+	"  FROM rflow.relayers"
+	" WHERE network = $1"
+	" ORDER BY name",
 	.types = {TEXTOID},
 	.count = 1
 };
@@ -75,7 +73,6 @@ read_account(struct relay_account *account, uint64 row)
 	bool		isnull;
 	bool		negative;
 	Datum		value;
-	char	   *told = db_text(row, 8);
 
 	account->name = db_text(row, 1);
 	account->signer = db_text(row, 2);
@@ -86,7 +83,6 @@ read_account(struct relay_account *account, uint64 row)
 	(void) db_value(row, 6, &isnull);
 	account->max_gas_limit = isnull ? 0 : db_int64(row, 6);
 	account->bump_blocks = (int) db_int64(row, 7);
-	strlcpy(account->told, told == NULL ? "" : told, sizeof(account->told));
 }
 
 static void
@@ -164,6 +160,7 @@ find_or_make_key(struct relay_process *process, const struct evm_address *addres
 	before = MemoryContextSwitchTo(process->process_context);
 	key = palloc0(sizeof(struct relay_key));
 	key->address = *address;
+	key->reopened_head = -1;
 	if (process->keys == NULL)
 		process->keys = palloc(sizeof(struct relay_key *));
 	else

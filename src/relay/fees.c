@@ -11,6 +11,8 @@
 #define BUMP_DENOMINATOR 8
 #define POOL_NUMERATOR 11
 #define POOL_DENOMINATOR 10
+/* No replacement offers more than this many times the usual price: a pool that wants more is wrong. */
+#define CEILING_FACTOR 10
 
 static struct evm_word
 smaller(const struct evm_word *a, const struct evm_word *b)
@@ -133,6 +135,11 @@ bool
 relay_price_bump(struct relay_price *out, const struct relay_price *highest,
 				 const struct relay_quote *quote, const struct evm_word *cap)
 {
+	struct evm_word ceiling;
+
+	(void) evm_word_mul_u64(&ceiling, &quote->max_fee, CEILING_FACTOR);
+	if (cap == NULL || evm_word_compare(&ceiling, cap) < 0)
+		cap = &ceiling;
 	out->dynamic = highest->dynamic;
 	if (!bump_fee(&out->max_fee, &highest->max_fee, &quote->max_fee, cap))
 		return false;

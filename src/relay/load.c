@@ -268,7 +268,7 @@ read_nonce(struct relay_process *process, struct relay_nonce *nonce, struct rela
 	nonce->block_number = number_or(row, 12, -1);
 	if (nonce->block_number >= 0)
 		hash_at(&nonce->block_hash, row, 13);
-	nonce->first_question = -1;
+	nonce->first_question = nonce->noop_question = -1;
 	nonce->finding = RELAY_NOTHING_ASKED;
 	if (nonce->state != RELAY_MINED)
 		key->in_flight++;

@@ -11,6 +11,7 @@
 #include "relay/record.h"
 
 #include "catalog/pg_type.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -24,6 +25,18 @@
 	"     ELSE pg_catalog.jsonb_strip_nulls(" \
 	"              pg_catalog.jsonb_build_object('kind', " kind ", 'message', " message ", 'data', " data "))" \
 	" END"
+
+static struct db_statement lock_transactions = {
+	.sql =
+	"SELECT t.id, t.state, t.intent = 'send' AND t.error IS NULL, COALESCE(r.paused, true)"
+	"  FROM rflow_private.relayer_transactions t"
+	"  LEFT JOIN rflow.relayers r ON r.name = t.relayer"
+	" WHERE t.id = ANY ($1)"
+	" ORDER BY t.id"
+	"   FOR UPDATE OF t SKIP LOCKED",
+	.types = {INT8ARRAYOID},
+	.count = 1
+};
 
 static struct db_statement end_queued = {
 	.sql =
@@ -264,6 +277,39 @@ tell_runs(int64 id)
 	if (db_execute(&tell_parked, parameters, NULL) > 0)
 		db_wake_at_commit(WAKE_EXECUTORS);
 	(void) db_execute(&tell_gone_on, parameters, NULL);
+}
+
+void
+relay_lock_transactions(struct relay_lock *locks, int count)
+{
+	Datum	   *ids = palloc(sizeof(Datum) * (count + 1));
+	Datum		parameters[1];
+	uint64		rows;
+	uint64		row;
+	int			i;
+
+	for (i = 0; i < count; i++)
+	{
+		locks[i].locked = false;
+		ids[i] = Int64GetDatum(locks[i].id);
+	}
+	parameters[0] = PointerGetDatum(construct_array(ids, count, INT8OID, sizeof(int64),
+													FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	rows = db_execute(&lock_transactions, parameters, NULL);
+	for (row = 0; row < rows; row++)
+	{
+		int64		id = db_int64(row, 1);
+
+		for (i = 0; i < count; i++)
+		{
+			if (locks[i].id != id)
+				continue;
+			locks[i].locked = true;
+			locks[i].state = relay_state_from_name(db_text(row, 2));
+			locks[i].wanted = DatumGetBool(db_value(row, 3, NULL));
+			locks[i].paused = DatumGetBool(db_value(row, 4, NULL));
+		}
+	}
 }
 
 bool

@@ -18,6 +18,22 @@ struct relay_failure
 	struct evm_bytes data;
 };
 
+/* A transaction that is to be changed, and what it is like once it is locked. */
+struct relay_lock
+{
+	int64		id;
+	bool		locked;			/* false: somebody else holds it, or it is gone */
+	enum relay_state state;
+	bool		wanted;			/* intent is 'send', and nothing says that it can never run */
+	bool		paused;			/* its relayer is */
+};
+
+/*
+ * Locks them until the end of the transaction, but for those that others hold: users lock rows for as
+ * long as they like, and one row must not stop an account.  Fills all but the ids.
+ */
+extern void relay_lock_transactions(struct relay_lock *locks, int count);
+
 /* queued → failed, cancelled or expired: no nonce was assigned.  Takes it out of the queue. */
 extern bool relay_end_queued(int64 id, enum relay_state state, const char *reason,
 							 const struct relay_failure *failure);

@@ -59,6 +59,18 @@ struct relay_key
 	bool		suspected;
 	uint64		suspect;
 	int64		suspect_since;
+	int64		reopened_head;	/* its settled nonces were looked at again at this one */
+};
+
+/* What relayer_states says of an account. */
+struct relay_told
+{
+	bool		written;
+	const struct relay_key *key;
+	char		problem[RELAY_PROBLEM_BYTES];
+	uint64		latest;
+	uint64		pending;
+	struct evm_word balance;
 };
 
 /* A row of rflow.relayers of this network. */
@@ -76,7 +88,7 @@ struct relay_account
 	bool		has_due;		/* something is queued */
 	TimestampTz first_due;
 	char		problem[RELAY_PROBLEM_BYTES];
-	char		told[RELAY_PROBLEM_BYTES];	/* the problem that relayer_states has */
+	struct relay_told told;
 };
 
 /* A queued send that this round may sign. */
@@ -148,6 +160,9 @@ struct relay_nonce
 	int			first_question; /* of its receipts, then of its block; -1: not asked */
 	enum relay_finding finding;
 	struct relay_receipt receipt;	/* when FOUND */
+	bool		send_again;		/* its block has gone: the pool may not have it */
+	int			noop_question;	/* the gas of a no-op; -1: not asked */
+	int64		noop_gas;		/* 0: not known */
 	bool		used_at_depth;	/* the chain's count is beyond it, at the depth of confirmations */
 	char	   *revert_text;	/* why it reverted; NULL: not asked */
 	struct evm_bytes revert_data;

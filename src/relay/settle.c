@@ -1,0 +1,292 @@
+/*
+ * settle.c
+ *	  What the answers of a round make of live nonces.
+ *
+ * The outcome of a transaction is what mined at its nonce, at depth: the payload, a no-op of ours, or
+ * something that is not ours.  Until the depth is reached everything can still turn, a revert as
+ * much as a success.
+ */
+#include "postgres.h"
+
+#include "relay/settle.h"
+
+#include "utils/timestamp.h"
+
+#include "db/crash.h"
+#include "db/datum.h"
+#include "db/statement.h"
+#include "evm/address.h"
+#include "relay/record.h"
+
+/* A foreign use is believed only after this many heads, however low the confirmations. */
+#define SUSPECT_MIN_BLOCKS 3
+/* When a row that somebody holds is looked at again. */
+#define LOCKED_RETRY_MS 100
+
+static bool
+is_deep(const struct relay_process *process, const struct relay_nonce *nonce)
+{
+	return process->head_number - nonce->receipt.block_number + 1 >= nonce->confirmations;
+}
+
+static bool
+has_ended(enum relay_state state)
+{
+	return state == RELAY_FAILED || state == RELAY_EXPIRED || state == RELAY_CANCELLED ||
+		state == RELAY_REPLACED;
+}
+
+static bool
+is_recorded(const struct relay_nonce *nonce)
+{
+	return nonce->state == RELAY_MINED &&
+		nonce->block_number == nonce->receipt.block_number &&
+		memcmp(&nonce->block_hash, &nonce->receipt.block_hash, sizeof(nonce->block_hash)) == 0;
+}
+
+/* ---- a receipt ---------------------------------------------------------- */
+
+static void
+settle_noop(struct relay_process *process, struct relay_nonce *nonce)
+{
+	char	   *reason = psprintf("a no-op has taken nonce %llu in block %lld",
+								  (unsigned long long) nonce->nonce,
+								  (long long) nonce->receipt.block_number);
+
+	if (!is_deep(process, nonce))
+	{
+		relay_record_reason(nonce->transaction_id, reason);
+		return;
+	}
+	(void) relay_record_superseded(nonce->transaction_id, reason, NULL);
+	relay_settle_nonce(process->chain_id, &nonce->key->address, nonce->nonce);
+}
+
+/* False when the watcher's headers contradict the receipt. */
+static bool
+record_mined(struct relay_nonce *nonce)
+{
+	const struct relay_receipt *receipt = &nonce->receipt;
+	struct relay_failure failure = {NULL, NULL, {NULL, 0}};
+
+	if (is_recorded(nonce))
+		return true;
+	if (receipt->reverted)
+	{
+		failure.kind = "reverted";
+		failure.message = nonce->revert_text == NULL ? "reverted" : nonce->revert_text;
+		failure.data = nonce->revert_data;
+	}
+	if (!relay_record_mined(nonce->transaction_id, &nonce->attempts[receipt->attempt].hash,
+							receipt, failure.message, receipt->reverted ? &failure : NULL))
+		return false;
+	nonce->state = RELAY_MINED;
+	return true;
+}
+
+/* It was given up for its nonce, and a deep reorganisation let it run after all. */
+static void
+report_late_effect(struct relay_process *process, const struct relay_nonce *nonce)
+{
+	relay_record_incident("late-effect", process->network,
+						  psprintf("transaction %lld", (long long) nonce->transaction_id),
+						  psprintf("it was %s, and is in block %lld now",
+								   relay_state_name(nonce->state),
+								   (long long) nonce->receipt.block_number),
+						  "A reorganisation deeper than the confirmations has undone what ended "
+						  "it. Compare with what was sent instead, and raise the network's "
+						  "confirmations.");
+}
+
+static void
+settle_found(struct relay_process *process, struct relay_nonce *nonce)
+{
+	bool		noop = nonce->attempts[nonce->receipt.attempt].noop;
+	bool		ended = has_ended(nonce->state) || nonce->state == RELAY_CONFIRMED;
+
+	if (nonce->key->suspected && nonce->key->suspect == nonce->nonce)
+		nonce->key->suspected = false;
+	if (ended)
+	{
+		/* Looked at again after a reorganisation: it is where it was. */
+		if (!is_deep(process, nonce))
+			return;
+		if (has_ended(nonce->state) && !noop && !nonce->receipt.reverted)
+			report_late_effect(process, nonce);
+		relay_settle_nonce(process->chain_id, &nonce->key->address, nonce->nonce);
+		return;
+	}
+	if (noop)
+		settle_noop(process, nonce);
+	else if (!record_mined(nonce))
+		process->ask_again = true;
+	else if (is_deep(process, nonce))
+		(void) relay_record_deep(nonce->transaction_id, nonce->key, process->chain_id,
+								 nonce->nonce);
+}
+
+/* ---- no receipt --------------------------------------------------------- */
+
+static void
+settle_vanished(struct relay_nonce *nonce)
+{
+	if (!relay_record_unmined(nonce->transaction_id,
+							  psprintf("block %lld, which held it, is not on the chain any more",
+									   (long long) nonce->block_number)))
+		return;
+	nonce->state = RELAY_BROADCAST;
+	nonce->block_number = -1;
+	nonce->send_again = true;
+}
+
+/*
+ * The chain's count is beyond the nonce, and none of our attempts has a receipt: a node may lag, so it is
+ * watched until the count is that high at the depth of confirmations, too.
+ */
+static void
+settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
+{
+	struct relay_key *key = nonce->key;
+	struct relay_failure failure = {"displaced", NULL, {NULL, 0}};
+	char		account[EVM_ADDRESS_TEXT_BYTES];
+	int64		age;
+
+	if (!key->suspected || key->suspect != nonce->nonce)
+	{
+		key->suspected = true;
+		key->suspect = nonce->nonce;
+		key->suspect_since = process->head_number;
+		relay_record_reason(nonce->transaction_id,
+							psprintf("nonce %llu is used on the chain and no payload of ours has a "
+									 "receipt: watched until that is final",
+									 (unsigned long long) nonce->nonce));
+		return;
+	}
+	age = process->head_number - key->suspect_since;
+	if (!nonce->used_at_depth || age < Max(nonce->confirmations, SUSPECT_MIN_BLOCKS))
+		return;
+	failure.message = psprintf("nonce %llu was used by a transaction that is not rflow's",
+							   (unsigned long long) nonce->nonce);
+	if (!relay_record_superseded(nonce->transaction_id, failure.message, &failure))
+		return;
+	relay_settle_nonce(process->chain_id, &key->address, nonce->nonce);
+	evm_address_format(account, &key->address);
+	relay_record_incident("foreign-nonce", process->network,
+						  psprintf("%s nonce %llu", account,
+								   (unsigned long long) nonce->nonce),
+						  failure.message,
+						  "Find out who else has the key. The transaction was not executed by "
+						  "rflow; a step with retry sends it again.");
+	key->suspected = false;
+}
+
+static bool
+is_suspect(const struct relay_view *view, const struct relay_nonce *nonce)
+{
+	int			i;
+
+	if (nonce->finding != RELAY_NO_RECEIPT || !nonce->key->fresh ||
+		nonce->key->latest <= nonce->nonce || has_ended(nonce->state))
+		return false;
+	/* One at a time: the lowest of its account. */
+	for (i = 0; i < view->nonce_count && &view->nonces[i] != nonce; i++)
+		if (view->nonces[i].key == nonce->key && view->nonces[i].finding == RELAY_NO_RECEIPT)
+			return false;
+	return true;
+}
+
+/*
+ * The chain counts fewer nonces than are settled: a reorganisation beyond the confirmations, or a node that
+ * lags.  They are tracked again; their receipts tell.
+ */
+static bool
+has_lost_nonces(const struct relay_process *process, const struct relay_view *view,
+				const struct relay_key *key)
+{
+	uint64		lowest = key->next_nonce;
+	int			i;
+
+	if (!key->fresh || !key->adopted || !key->owned || key->reopened_head == process->head_number)
+		return false;
+	for (i = 0; i < view->nonce_count; i++)
+		if (view->nonces[i].key == key)
+			lowest = Min(lowest, view->nonces[i].nonce);
+	return key->latest < lowest;
+}
+
+static void
+reopen(struct relay_process *process, struct relay_key *key)
+{
+	key->reopened_head = process->head_number;
+	if (relay_reopen_nonces(process->chain_id, &key->address, key->latest) == 0)
+		return;
+	process->ask_again = true;
+	relay_wake_by(process, GetCurrentTimestamp());
+}
+
+static bool
+changes_something(const struct relay_process *process, const struct relay_view *view,
+				  const struct relay_nonce *nonce)
+{
+	if (nonce->finding == RELAY_FOUND)
+		return is_deep(process, nonce) || !is_recorded(nonce);
+	return nonce->finding == RELAY_VANISHED || is_suspect(view, nonce);
+}
+
+static bool
+has_something(const struct relay_process *process, const struct relay_view *view)
+{
+	int			i;
+
+	for (i = 0; i < process->key_count; i++)
+		if (has_lost_nonces(process, view, process->keys[i]))
+			return true;
+	for (i = 0; i < view->nonce_count; i++)
+		if (changes_something(process, view, &view->nonces[i]))
+			return true;
+	return false;
+}
+
+static void
+settle_nonce(struct relay_process *process, const struct relay_view *view,
+			 struct relay_nonce *nonce)
+{
+	if (nonce->finding == RELAY_FOUND)
+		settle_found(process, nonce);
+	else if (nonce->finding == RELAY_VANISHED)
+		settle_vanished(nonce);
+	else if (is_suspect(view, nonce))
+		settle_suspect(process, nonce);
+}
+
+bool
+relay_settle(struct relay_process *process, struct relay_view *view)
+{
+	struct relay_lock *locks;
+	int			i;
+
+	if (!has_something(process, view))
+		return true;
+	DB_CRASH_POINT("relay-after-receipt");
+	if (!process->begin(process->context, "relayer: receipts"))
+		return false;
+	locks = palloc0(sizeof(struct relay_lock) * (view->nonce_count + 1));
+	for (i = 0; i < view->nonce_count; i++)
+		locks[i].id = view->nonces[i].transaction_id;
+	relay_lock_transactions(locks, view->nonce_count);
+	for (i = 0; i < view->nonce_count; i++)
+	{
+		if (locks[i].locked && locks[i].state == view->nonces[i].state)
+			settle_nonce(process, view, &view->nonces[i]);
+		else
+		{
+			process->ask_again = true;
+			relay_wake_by(process, TimestampTzPlusMilliseconds(view->now, LOCKED_RETRY_MS));
+		}
+	}
+	for (i = 0; i < process->key_count; i++)
+		if (has_lost_nonces(process, view, process->keys[i]))
+			reopen(process, process->keys[i]);
+	db_commit();
+	return true;
+}

@@ -1,0 +1,450 @@
+/*
+ * sign.c
+ *	  The transaction that assigns nonces.
+ *
+ * Order of locks: the account's row, then transactions by id.  A send that a user is cancelling is
+ * locked and skipped; it keeps its place in the queue and no nonce is spent on it.  Nonces are taken
+ * from the account's row only for what is signed, so there are no gaps.
+ */
+#include "postgres.h"
+
+#include "relay/sign.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "db/datum.h"
+#include "db/statement.h"
+#include "relay/load.h"
+#include "relay/queue.h"
+
+enum signed_column
+{
+	SIGNED_TRANSACTION,
+	SIGNED_CHAIN_ID,
+	SIGNED_ADDRESS,
+	SIGNED_NONCE,
+	SIGNED_ATTEMPT,
+	SIGNED_KIND,
+	SIGNED_HASH,
+	SIGNED_RAW,
+	SIGNED_GAS_LIMIT,
+	SIGNED_GAS_PRICE,
+	SIGNED_MAX_FEE,
+	SIGNED_PRIORITY,
+	SIGNED_HEAD,
+	SIGNED_AT,
+	SIGNED_COLUMNS
+};
+
+static struct db_statement adopt_key = {
+	.sql =
+	"INSERT INTO rflow_private.relayer_keys (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
+	"VALUES ($1, $2::rflow.address, $3, $3, $4)"
+	"    ON CONFLICT DO NOTHING",
+	.types = {INT8OID, TEXTOID, INT8OID, TIMESTAMPTZOID},
+	.count = 4
+};
+
+static struct db_statement lock_key = {
+	.sql =
+	"SELECT next_nonce"
+	"  FROM rflow_private.relayer_keys"
+	" WHERE chain_id = $1 AND address = $2::rflow.address"
+	"   FOR UPDATE",
+	.types = {INT8OID, TEXTOID},
+	.count = 2
+};
+
+static struct db_statement advance_key = {
+	.sql =
+	"UPDATE rflow_private.relayer_keys"
+	"   SET next_nonce = $4"
+	" WHERE chain_id = $1 AND address = $2::rflow.address AND next_nonce = $3",
+	.types = {INT8OID, TEXTOID, INT8OID, INT8OID},
+	.count = 4
+};
+
+static struct db_statement insert_attempts = {
+	.sql =
+	"INSERT INTO rflow_private.relayer_attempts"
+	"       (chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw, gas_limit,"
+	"        gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number, signed_at)"
+	"SELECT chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw, gas_limit,"
+	"       gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number, signed_at"
+	"  FROM rflow_signed"
+};
+
+static struct db_statement insert_nonces = {
+	.sql =
+	"INSERT INTO rflow_private.nonces (chain_id, address, nonce, transaction_id)"
+	"SELECT chain_id, address, nonce, transaction_id"
+	"  FROM rflow_signed"
+	" WHERE attempt = 1"
+};
+
+static struct db_statement mark_signed = {
+	.sql =
+	"WITH marked AS ("
+	"	UPDATE rflow_private.relayer_transactions t"
+	"	   SET state = 'signed', reason = NULL, state_since = s.signed_at, from_address = s.address,"
+	"	       nonce = s.nonce, transaction_hash = s.transaction_hash, signed_at = s.signed_at,"
+	"	       due_at = NULL"
+	"	  FROM rflow_signed s"
+	"	 WHERE t.id = s.transaction_id AND s.attempt = 1 AND t.state = 'queued' AND t.intent = 'send'"
+	"	RETURNING t.id, t.relayer) "
+	"SELECT id FROM marked"
+};
+
+/* In a statement of its own: it needs due_at as it was, and PostgreSQL's RETURNING gives the new row. */
+static struct db_statement take_due = {
+	.sql =
+	"DELETE FROM rflow_private.due d"
+	" USING rflow_signed s, rflow_private.relayer_transactions t"
+	" WHERE s.attempt = 1 AND t.id = s.transaction_id AND t.state = 'queued'"
+	"   AND d.kind = 'send' AND d.owner = t.relayer AND d.wake_at = t.due_at"
+	"   AND d.id = pg_catalog.lpad(t.id::text, 19, '0')"
+};
+
+static struct db_statement mark_replaced = {
+	.sql =
+	"UPDATE rflow_private.relayer_transactions t"
+	"   SET transaction_hash = CASE WHEN s.kind = 'send' THEN s.transaction_hash ELSE t.transaction_hash END,"
+	"       reason = CASE"
+	"                  WHEN t.error IS NOT NULL THEN t.reason"
+	"                  WHEN s.kind = 'noop' THEN pg_catalog.format('a no-op is to take nonce %s', s.nonce)"
+	"                  ELSE pg_catalog.format('signed again with higher fees (attempt %s)', s.attempt)"
+	"                END"
+	"  FROM rflow_signed s"
+	" WHERE t.id = s.transaction_id AND s.attempt > 1"
+};
+
+struct signing
+{
+	struct relay_plan *plan;
+	int64		chain_id;
+	int64		head_number;
+	relay_signature sign;
+	void	   *context;
+	TupleDesc	descriptor;
+	Tuplestorestate *rows;
+	TimestampTz now;
+	int			first;			/* first payloads among what was signed */
+	int			again;
+};
+
+static TupleDesc
+signed_descriptor(void)
+{
+	static TupleDesc descriptor = NULL;
+	static Oid	made_for = InvalidOid;
+	const struct db_types *types = db_types();
+	const struct
+	{
+		const char *name;
+		Oid			type;
+	}			columns[SIGNED_COLUMNS] = {
+		{"transaction_id", INT8OID},
+		{"chain_id", INT8OID},
+		{"address", types->address},
+		{"nonce", INT8OID},
+		{"attempt", INT4OID},
+		{"kind", TEXTOID},
+		{"transaction_hash", types->hex},
+		{"raw", types->hex},
+		{"gas_limit", INT8OID},
+		{"gas_price", NUMERICOID},
+		{"max_fee_per_gas", NUMERICOID},
+		{"max_priority_fee_per_gas", NUMERICOID},
+		{"head_number", INT8OID},
+		{"signed_at", TIMESTAMPTZOID}
+	};
+	MemoryContext before;
+	int			i;
+
+	if (descriptor != NULL && made_for == types->address)
+		return descriptor;
+	before = MemoryContextSwitchTo(TopMemoryContext);
+	descriptor = CreateTemplateTupleDesc(SIGNED_COLUMNS);
+	for (i = 0; i < SIGNED_COLUMNS; i++)
+		TupleDescInitEntry(descriptor, i + 1, columns[i].name, columns[i].type, -1, 0);
+	made_for = types->address;
+	MemoryContextSwitchTo(before);
+	return descriptor;
+}
+
+static int64
+transaction_of(const struct relay_order *order)
+{
+	return order->candidate != NULL ? order->candidate->id : order->nonce->transaction_id;
+}
+
+/* What users may have changed since the view was loaded, and which rows they hold at this moment. */
+static void
+lock_and_recheck(struct relay_plan *plan)
+{
+	int			count = plan->order_count + plan->ruling_count;
+	struct relay_lock *locks = palloc0(sizeof(struct relay_lock) * (count + 1));
+	int			i;
+
+	for (i = 0; i < plan->order_count; i++)
+		locks[i].id = transaction_of(&plan->orders[i]);
+	for (i = 0; i < plan->ruling_count; i++)
+		locks[plan->order_count + i].id = plan->rulings[i].id;
+	relay_lock_transactions(locks, count);
+	for (i = 0; i < plan->order_count; i++)
+	{
+		struct relay_order *order = &plan->orders[i];
+		enum relay_state expected = RELAY_QUEUED;
+		bool		wanted = true;
+
+		if (order->nonce != NULL)
+		{
+			expected = order->nonce->state;
+			wanted = order->nonce->wanted && !order->nonce->has_error;
+		}
+		order->dropped = !locks[i].locked || locks[i].paused || locks[i].state != expected ||
+			locks[i].wanted != wanted;
+	}
+	for (i = 0; i < plan->ruling_count; i++)
+		plan->rulings[i].dropped = !locks[plan->order_count + i].locked;
+}
+
+/* A grant that was taken away counts for what is not signed yet. */
+static void
+recheck_grants(struct relay_plan *plan)
+{
+	int			i;
+
+	for (i = 0; i < plan->order_count; i++)
+	{
+		struct relay_order *order = &plan->orders[i];
+		struct relay_failure failure = {"denied", NULL, {NULL, 0}};
+
+		if (order->dropped || order->candidate == NULL ||
+			relay_may_use(order->account->name, order->candidate->owner))
+			continue;
+		failure.message = psprintf("role %s may not use relayer \"%s\" any more",
+								   GetUserNameFromId(order->candidate->owner, true) == NULL ?
+								   "that has gone" :
+								   quote_identifier(GetUserNameFromId(order->candidate->owner, true)),
+								   order->account->name);
+		(void) relay_end_queued(order->candidate->id, RELAY_FAILED, failure.message, &failure);
+		order->dropped = true;
+	}
+}
+
+static void
+apply_rulings(const struct relay_plan *plan)
+{
+	int			i;
+
+	for (i = 0; i < plan->ruling_count; i++)
+	{
+		const struct relay_ruling *ruling = &plan->rulings[i];
+
+		if (ruling->dropped)
+			continue;
+		if (ruling->rule == RELAY_SAY)
+			relay_record_reason(ruling->id, ruling->reason);
+		else if (ruling->rule == RELAY_HOLD)
+			relay_hold_queued(ruling->id, ruling->reason, ruling->until);
+		else
+			(void) relay_end_queued(ruling->id, RELAY_FAILED, ruling->reason, &ruling->failure);
+	}
+}
+
+static void
+read_payload(const struct relay_order *order, struct relay_payload *payload)
+{
+	memset(payload, 0, sizeof(*payload));
+	if (order->noop)
+		payload->recipient = order->key->address;
+	else if (order->candidate != NULL)
+	{
+		payload->creates = order->candidate->creates;
+		payload->recipient = order->candidate->recipient;
+		payload->value = order->candidate->value;
+		payload->data = order->candidate->data;
+	}
+	else if (!relay_read_payload(order->nonce->transaction_id, payload))
+		elog(ERROR, "transaction %lld has gone", (long long) order->nonce->transaction_id);
+}
+
+/* What cannot be signed at all fails alone, without a nonce; a live nonce keeps what it has. */
+static void
+refuse(const struct relay_order *order, const char *problem)
+{
+	struct relay_failure failure = {"never_valid", problem, {NULL, 0}};
+
+	if (order->candidate != NULL)
+		(void) relay_end_queued(order->candidate->id, RELAY_FAILED, problem, &failure);
+	else
+		relay_record_reason(order->nonce->transaction_id, problem);
+}
+
+static bool
+put_signed(struct signing *signing, const struct relay_order *order, uint64 nonce)
+{
+	Datum		values[SIGNED_COLUMNS] = {0};
+	bool		nulls[SIGNED_COLUMNS] = {0};
+	struct relay_payload payload;
+	struct evm_bytes raw;
+	struct evm_hash hash;
+	const char *problem;
+
+	read_payload(order, &payload);
+	problem = signing->sign(order, nonce, &payload, signing->chain_id, &raw, &hash,
+							signing->context);
+	if (problem != NULL)
+	{
+		refuse(order, problem);
+		return false;
+	}
+	values[SIGNED_TRANSACTION] = Int64GetDatum(transaction_of(order));
+	values[SIGNED_CHAIN_ID] = Int64GetDatum(signing->chain_id);
+	values[SIGNED_ADDRESS] = db_address_datum(&order->key->address);
+	values[SIGNED_NONCE] = Int64GetDatum((int64) nonce);
+	values[SIGNED_ATTEMPT] =
+		Int32GetDatum(order->nonce == NULL ? 1 : relay_newest(order->nonce)->number + 1);
+	values[SIGNED_KIND] = CStringGetTextDatum(order->noop ? "noop" : "send");
+	values[SIGNED_HASH] = db_hex_datum(hash.b, sizeof(hash.b));
+	values[SIGNED_RAW] = db_hex_datum(raw.data, raw.len);
+	values[SIGNED_GAS_LIMIT] = Int64GetDatum(order->gas_limit);
+	nulls[SIGNED_GAS_PRICE] = order->price.dynamic;
+	nulls[SIGNED_MAX_FEE] = nulls[SIGNED_PRIORITY] = !order->price.dynamic;
+	if (order->price.dynamic)
+	{
+		values[SIGNED_MAX_FEE] = db_word_numeric(&order->price.max_fee, false);
+		values[SIGNED_PRIORITY] = db_word_numeric(&order->price.priority, false);
+	}
+	else
+		values[SIGNED_GAS_PRICE] = db_word_numeric(&order->price.max_fee, false);
+	nulls[SIGNED_HEAD] = signing->head_number < 0;
+	values[SIGNED_HEAD] = Int64GetDatum(signing->head_number);
+	values[SIGNED_AT] = TimestampTzGetDatum(signing->now);
+	tuplestore_putvalues(signing->rows, signing->descriptor, values, nulls);
+	if (order->nonce == NULL)
+		signing->first++;
+	else
+		signing->again++;
+	return true;
+}
+
+/* Locks the account's row, and adopts the account where there is none. */
+static int64
+lock_account(const struct signing *signing, const struct relay_key *key)
+{
+	Datum		parameters[4];
+
+	parameters[0] = Int64GetDatum(signing->chain_id);
+	parameters[1] = relay_address_datum(&key->address);
+	if (db_execute(&lock_key, parameters, NULL) == 1)
+		return db_int64(0, 1);
+	parameters[2] = Int64GetDatum((int64) key->latest);
+	parameters[3] = TimestampTzGetDatum(signing->now);
+	(void) db_execute(&adopt_key, parameters, NULL);
+	if (db_execute(&lock_key, parameters, NULL) != 1)
+		elog(ERROR, "the account has no row in relayer_keys");
+	return db_int64(0, 1);
+}
+
+/* The first payloads of one account get the nonces that follow one another. */
+static void
+assign_nonces(struct signing *signing, struct relay_key *key, int64 start)
+{
+	Datum		parameters[4];
+	int64		next = start;
+	int			i;
+
+	for (i = 0; i < signing->plan->order_count; i++)
+	{
+		struct relay_order *order = &signing->plan->orders[i];
+
+		if (order->key == key && order->candidate != NULL && !order->dropped &&
+			put_signed(signing, order, (uint64) next))
+			next++;
+	}
+	if (next == start)
+		return;
+	parameters[0] = Int64GetDatum(signing->chain_id);
+	parameters[1] = relay_address_datum(&key->address);
+	parameters[2] = Int64GetDatum(start);
+	parameters[3] = Int64GetDatum(next);
+	db_execute_exactly(&advance_key, parameters, NULL, 1, "the next nonce of the account");
+}
+
+/* The accounts that get new nonces, each once. */
+static int
+accounts_of(const struct relay_plan *plan, struct relay_key **keys)
+{
+	int			count = 0;
+	int			i;
+	int			j;
+
+	for (i = 0; i < plan->order_count; i++)
+	{
+		if (plan->orders[i].candidate == NULL)
+			continue;
+		for (j = 0; j < count && keys[j] != plan->orders[i].key; j++)
+			;
+		if (j == count)
+			keys[count++] = plan->orders[i].key;
+	}
+	return count;
+}
+
+static void
+store(struct signing *signing)
+{
+	db_register("rflow_signed", signing->descriptor, signing->rows);
+	(void) db_execute(&insert_attempts, NULL, NULL);
+	if (signing->first > 0)
+	{
+		db_execute_exactly(&take_due, NULL, NULL, signing->first, "the queue of sends");
+		db_execute_exactly(&mark_signed, NULL, NULL, signing->first, "a queued send");
+		(void) db_execute(&insert_nonces, NULL, NULL);
+	}
+	if (signing->again > 0)
+		db_execute_exactly(&mark_replaced, NULL, NULL, signing->again, "a signed send");
+	db_unregister("rflow_signed");
+}
+
+int
+relay_sign_orders(struct relay_plan *plan, int64 chain_id, int64 head_number,
+				  relay_signature sign, void *context)
+{
+	struct signing signing = {0};
+	struct relay_key **keys = palloc(sizeof(struct relay_key *) * (plan->order_count + 1));
+	int64	   *next = palloc(sizeof(int64) * (plan->order_count + 1));
+	int			key_count = accounts_of(plan, keys);
+	int			i;
+
+	signing.plan = plan;
+	signing.chain_id = chain_id;
+	signing.head_number = head_number;
+	signing.sign = sign;
+	signing.context = context;
+	signing.descriptor = signed_descriptor();
+	signing.rows = tuplestore_begin_heap(false, false, work_mem);
+	signing.now = GetCurrentTimestamp();
+	for (i = 0; i < key_count; i++)
+		next[i] = lock_account(&signing, keys[i]);
+	lock_and_recheck(plan);
+	recheck_grants(plan);
+	apply_rulings(plan);
+	for (i = 0; i < plan->order_count; i++)
+		if (plan->orders[i].nonce != NULL && !plan->orders[i].dropped)
+			(void) put_signed(&signing, &plan->orders[i], plan->orders[i].nonce->nonce);
+	for (i = 0; i < key_count; i++)
+		assign_nonces(&signing, keys[i], next[i]);
+	if (signing.first + signing.again > 0)
+		store(&signing);
+	tuplestore_end(signing.rows);
+	return signing.first + signing.again;
+}
