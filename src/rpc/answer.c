@@ -389,11 +389,12 @@ rpc_answers_read(struct evm_arena *arena, struct rpc_reading *reading, struct rp
 				 const uint64_t *ids, size_t count, const char *body, size_t len,
 				 const struct rpc_url *url)
 {
-	struct reading_state state = {arena, url, reading, answers, ids, count, 0};
+	struct reading_state state;
 	const struct evm_json *root;
 	struct evm_error error;
 
 	memset(reading, 0, sizeof(*reading));
+	state = (struct reading_state){arena, url, reading, answers, ids, count, 0};
 	reading->body = RPC_BODY_UNREADABLE;
 	if (evm_json_parse(arena, &root, body, len, &error) != EVM_OK)
 	{

@@ -120,6 +120,7 @@ read_urls(struct rpc_client *client, const struct rpc_options *options)
 				 errmsg("network \"%s\" has no RPC URL", client->network)));
 	endpoints->list = palloc0(sizeof(*endpoints->list) * options->url_count);
 	endpoints->count = options->url_count;
+	endpoints->generation = 1;
 	endpoints->random = (uint64) MyProcPid ^ (uint64) (db_now_ms() * 1000);
 	for (int i = 0; i < options->url_count; i++)
 	{

@@ -87,7 +87,7 @@ extern void rpc_batch_destroy(struct rpc_batch *batch);
 
 /* The endpoint in use: scheme and host (and port) only. */
 extern const char *rpc_client_endpoint(const struct rpc_client *client);
-/* Grows by one whenever another endpoint is taken into use. */
+/* Grows by one whenever another endpoint is taken into use; 1 for the first. */
 extern uint64_t rpc_client_generation(const struct rpc_client *client);
 /* Why the last run failed or left calls without an answer, without secrets; "" when it did not. */
 extern const char *rpc_client_error(const struct rpc_client *client);
