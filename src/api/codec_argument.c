@@ -24,16 +24,20 @@ struct sql_value
 	bool isnull;
 };
 
+static bool
+is_float(Oid type)
+{
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
 static void
 refuse_type(Oid source, Oid target, const char *what)
 {
-	bool is_float = source == FLOAT4OID || source == FLOAT8OID;
-
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("%s: a value of type %s is no %s", what, format_type_be(source),
+			 errmsg("%s: a value of type %s cannot become %s", what, format_type_be(source),
 					format_type_be(target)),
-			 is_float && target == NUMERICOID
+			 is_float(source) || is_float(get_element_type(source))
 				 ? errhint("Floating-point numbers round. Compute with numeric.")
 				 : errhint("Cast it to %s.", format_type_be(target))));
 }
@@ -101,10 +105,10 @@ convert(const struct sql_value *value, Oid target, const char *what)
 		return value->datum;
 	if (value->type == UNKNOWNOID)
 		return read_text(DatumGetCString(value->datum), target);
+	if (is_float(value->type) || is_float(get_element_type(value->type)))
+		refuse_type(value->type, target, what);
 	if (target == JSONBOID)
 		return convert_to_jsonb(value);
-	if (target == NUMERICOID && (value->type == FLOAT4OID || value->type == FLOAT8OID))
-		refuse_type(value->type, target, what);
 	path = find_coercion_pathway(target, value->type, COERCION_ASSIGNMENT, &function);
 	switch (path)
 	{

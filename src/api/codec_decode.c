@@ -69,7 +69,7 @@ decode_log(struct evm_arena *arena, const struct evm_abi_item *event, const stru
 
 	if (evm_abi_decode_log(arena, &values, event, topics, topic_count, data.data, data.len, &err) !=
 		EVM_OK)
-		db_raise(&err, event->signature);
+		db_raise(&err, "decode_log");
 	return db_abi_params_to_jsonb(event->inputs, event->input_count, values);
 }
 

@@ -45,7 +45,7 @@ rflow_abi_encode_json(PG_FUNCTION_ARGS)
 	struct evm_error err;
 	struct evm_abi_value *values =
 		db_abi_params_from_jsonb(arena, source->params, source->param_count, PG_GETARG_JSONB_P(1),
-								 "values");
+								 "abi_encode_json");
 
 	return hex_or_raise(evm_abi_encode(arena, &encoded, source->params, values, source->param_count,
 									   &err),

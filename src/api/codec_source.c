@@ -17,8 +17,6 @@
 
 #define BLANKS " \t\r\n"
 
-static const char event_word[] = "event";
-
 struct evm_arena *
 api_codec_arena(void)
 {
@@ -47,13 +45,22 @@ parse_abi(struct api_source *source, struct evm_arena *arena, struct varlena *js
 		db_raise(&err, "abi");
 }
 
+/* Whether a fragment says what it declares; a bare signature does not. */
 static bool
-begins_with_word(const char *text, const char *word)
+has_keyword(const char *text)
 {
-	size_t len = strlen(word);
+	static const char *const keywords[] = {"event",       "function", "error",  "struct",
+										   "constructor", "fallback", "receive"};
+	size_t len;
 
 	text += strspn(text, BLANKS);
-	return strncmp(text, word, len) == 0 && strchr(BLANKS, text[len]) != NULL;
+	len = strcspn(text, BLANKS "(");
+	for (int i = 0; i < lengthof(keywords); i++)
+	{
+		if (strlen(keywords[i]) == len && memcmp(keywords[i], text, len) == 0)
+			return true;
+	}
+	return false;
 }
 
 static void
@@ -65,8 +72,8 @@ parse_fragment(struct api_source *source, struct evm_arena *arena, const char *t
 	struct evm_error err;
 	bool is_event;
 
-	if (kind == API_SOURCE_EVENT && !begins_with_word(text, event_word))
-		text = psprintf("%s %s", event_word, text);
+	if (kind == API_SOURCE_EVENT && !has_keyword(text))
+		text = psprintf("event %s", text);
 	fragment.data = (const uint8 *) text;
 	fragment.len = strlen(text);
 	if (evm_abi_parse_fragments(arena, &source->abi, &fragment, 1, NULL, &err) != EVM_OK)

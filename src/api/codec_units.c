@@ -75,8 +75,7 @@ format(Datum amount, unsigned decimals)
 	if (!db_numeric_word(&word, &negative, amount))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("%s is not an integer of 256 bits",
-						DatumGetCString(DirectFunctionCall1(numeric_out, amount)))));
+				 errmsg("%s is not an integer of 256 bits", db_numeric_text(amount))));
 	len = evm_units_format(written, &word, negative, decimals);
 	return PointerGetDatum(cstring_to_text_with_len(written, (int) len));
 }

@@ -127,8 +127,7 @@ rflow_hex_from_numeric(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("%s is no unsigned integer of %d bytes",
-						DatumGetCString(DirectFunctionCall1(numeric_out, PG_GETARG_DATUM(0))),
-						len)));
+						db_numeric_text(PG_GETARG_DATUM(0)), len)));
 	evm_word_to_be(data, &word);
 	return db_hex_datum(data + sizeof(data) - len, (size_t) len);
 }
@@ -159,11 +158,11 @@ compare_args(FunctionCallInfo fcinfo)
 	return order;
 }
 
-#define HEX_COMPARISON(name, relation)                                                             \
-	PG_FUNCTION_INFO_V1(name);                                                                     \
-	Datum name(PG_FUNCTION_ARGS)                                                                   \
-	{                                                                                              \
-		PG_RETURN_BOOL(compare_args(fcinfo) relation 0);                                           \
+#define HEX_COMPARISON(name, relation) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum name(PG_FUNCTION_ARGS) \
+	{ \
+		PG_RETURN_BOOL(compare_args(fcinfo) relation 0); \
 	}
 
 HEX_COMPARISON(rflow_hex_eq, ==)

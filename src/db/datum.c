@@ -252,6 +252,14 @@ db_numeric_word(struct evm_word *out, bool *negative, Datum numeric)
 	return evm_word_is_negative(out);
 }
 
+char *
+db_numeric_text(Datum numeric)
+{
+	Datum trimmed = DirectFunctionCall1(numeric_trim_scale, numeric);
+
+	return DatumGetCString(DirectFunctionCall1(numeric_out, trimmed));
+}
+
 /* ---- text ------------------------------------------------------------------------ */
 
 const char *

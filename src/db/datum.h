@@ -38,6 +38,8 @@ extern struct evm_bytes db_datum_hex(Datum datum);
 /* uint256/int256 and numeric, exact.  False when the numeric is not an integer or does not fit. */
 extern Datum db_word_numeric(const struct evm_word *word, bool is_signed);
 extern bool db_numeric_word(struct evm_word *out, bool *negative, Datum numeric);
+/* A numeric for a message: without zeros at its end. */
+extern char *db_numeric_text(Datum numeric);
 
 /*
  * UTF-8 of a contract as text of the server's encoding, not terminated: borrowed from the bytes

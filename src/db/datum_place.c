@@ -22,12 +22,26 @@ append_place(StringInfo text, const struct db_place *place)
 {
 	if (place->outer != NULL)
 		append_place(text, place->outer);
-	if (place->name == NULL)
-		appendStringInfo(text, "[" UINT64_FORMAT "]", place->index);
-	else if (place->name[0] == '\0')
-		appendStringInfo(text, "." UINT64_FORMAT, place->index);
-	else
-		appendStringInfo(text, "%s%s", place->outer == NULL ? "" : ".", place->name);
+	switch (place->kind)
+	{
+		case DB_PLACE_WHOLE:
+			appendStringInfoString(text, place->name);
+			break;
+		case DB_PLACE_ARGUMENT:
+			appendStringInfo(text, ": argument " UINT64_FORMAT, place->index + 1);
+			if (place->name[0] != '\0')
+				appendStringInfo(text, " (%s)", place->name);
+			break;
+		case DB_PLACE_COMPONENT:
+			if (place->name[0] == '\0')
+				appendStringInfo(text, "." UINT64_FORMAT, place->index);
+			else
+				appendStringInfo(text, ".%s", place->name);
+			break;
+		case DB_PLACE_ELEMENT:
+			appendStringInfo(text, "[" UINT64_FORMAT "]", place->index);
+			break;
+	}
 }
 
 char *
@@ -75,7 +89,7 @@ db_set_integer(struct evm_abi_value *out, const struct evm_abi_type *type, Datum
 
 	if (db_numeric_word(&out->word, &negative, numeric) && integer_fits(type, &out->word, negative))
 		return;
-	shown = DatumGetCString(DirectFunctionCall1(numeric_out, numeric));
+	shown = db_numeric_text(numeric);
 	if (!is_integral(numeric))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

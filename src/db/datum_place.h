@@ -10,15 +10,24 @@
 
 #include "evm/abi.h"
 
-/* A chain from the inside to the outside; the outermost has the name of the whole. */
+enum db_place_kind
+{
+	DB_PLACE_WHOLE,     /* has the name that the caller gave */
+	DB_PLACE_ARGUMENT,  /* its name may be empty */
+	DB_PLACE_COMPONENT, /* likewise */
+	DB_PLACE_ELEMENT
+};
+
+/* A chain from the inside to the outside. */
 struct db_place
 {
 	const struct db_place *outer;
-	const char *name; /* NULL: an element of an array */
-	uint64 index;
+	enum db_place_kind kind;
+	const char *name;
+	uint64 index; /* from 0 */
 };
 
-/* "what.amount[3]", palloc'd. */
+/* "what: argument 2 (orders)[3].amount", palloc'd. */
 extern char *db_place_text(const struct db_place *place);
 
 /* The canonical text of a type for a message, palloc'd. */

@@ -154,7 +154,7 @@ read_array(struct evm_arena *arena, struct evm_abi_value *out, const struct evm_
 	db_set_items(arena, out, type, JsonContainerSize(array), place);
 	for (size_t i = 0; i < out->item_count; i++)
 	{
-		struct db_place element = {place, NULL, i};
+		struct db_place element = {place, DB_PLACE_ELEMENT, NULL, i};
 
 		read_value(arena, &out->items[i], type->element,
 				   getIthJsonbValueFromContainer(array, (uint32) i), &element);
@@ -163,16 +163,16 @@ read_array(struct evm_arena *arena, struct evm_abi_value *out, const struct evm_
 
 static const char *
 member_name(char buffer[DB_ARG_NAME_BYTES], const struct evm_abi_param *params, size_t count,
-			size_t position, bool with_arg_names)
+			size_t position, enum db_place_kind kind)
 {
-	return with_arg_names ? db_abi_member_name(buffer, params, count, position)
-						  : params[position].name;
+	return kind == DB_PLACE_ARGUMENT ? db_abi_member_name(buffer, params, count, position)
+									 : params[position].name;
 }
 
 /* Which member no parameter is called like. */
 static void
 refuse_unknown_member(JsonbContainer *object, const struct evm_abi_param *params, size_t count,
-					  bool with_arg_names, const struct db_place *place)
+					  enum db_place_kind kind, const struct db_place *place)
 {
 	JsonbIterator *iterator = JsonbIteratorInit(object);
 	JsonbIteratorToken token;
@@ -185,7 +185,7 @@ refuse_unknown_member(JsonbContainer *object, const struct evm_abi_param *params
 
 		for (size_t i = 0; i < count && !known; i++)
 		{
-			const char *name = member_name(buffer, params, count, i, with_arg_names);
+			const char *name = member_name(buffer, params, count, i, kind);
 
 			known = strlen(name) == (size_t) key.val.string.len &&
 				memcmp(name, key.val.string.val, key.val.string.len) == 0;
@@ -198,18 +198,18 @@ refuse_unknown_member(JsonbContainer *object, const struct evm_abi_param *params
 	}
 }
 
-/* with_arg_names: of the arguments of a call, as opposed to the components of a tuple. */
+/* kind: ARGUMENT or COMPONENT. */
 static void
 read_object(struct evm_arena *arena, struct evm_abi_value *items, JsonbContainer *object,
-			const struct evm_abi_param *params, size_t count, bool with_arg_names,
+			const struct evm_abi_param *params, size_t count, enum db_place_kind kind,
 			const struct db_place *place)
 {
 	char buffer[DB_ARG_NAME_BYTES];
 
 	for (size_t i = 0; i < count; i++)
 	{
-		const char *name = member_name(buffer, params, count, i, with_arg_names);
-		struct db_place member = {place, name, i};
+		const char *name = member_name(buffer, params, count, i, kind);
+		struct db_place member = {place, kind, params[i].name, i};
 		JsonbValue *value = getKeyJsonValueFromContainer(object, name, (int) strlen(name), NULL);
 
 		if (value == NULL)
@@ -219,12 +219,13 @@ read_object(struct evm_arena *arena, struct evm_abi_value *items, JsonbContainer
 		read_value(arena, &items[i], params[i].type, value, &member);
 	}
 	if (JsonContainerSize(object) != count)
-		refuse_unknown_member(object, params, count, with_arg_names, place);
+		refuse_unknown_member(object, params, count, kind, place);
 }
 
 static void
 read_list(struct evm_arena *arena, struct evm_abi_value *items, JsonbContainer *array,
-		  const struct evm_abi_param *params, size_t count, const struct db_place *place)
+		  const struct evm_abi_param *params, size_t count, enum db_place_kind kind,
+		  const struct db_place *place)
 {
 	if (JsonContainerSize(array) != count)
 		ereport(ERROR,
@@ -233,7 +234,7 @@ read_list(struct evm_arena *arena, struct evm_abi_value *items, JsonbContainer *
 						JsonContainerSize(array))));
 	for (size_t i = 0; i < count; i++)
 	{
-		struct db_place member = {place, params[i].name, i};
+		struct db_place member = {place, kind, params[i].name, i};
 
 		read_value(arena, &items[i], params[i].type,
 				   getIthJsonbValueFromContainer(array, (uint32) i), &member);
@@ -252,10 +253,11 @@ read_tuple(struct evm_arena *arena, struct evm_abi_value *out, const struct evm_
 		refuse_kind(type, json, named ? "object or array" : "array", place);
 	db_set_items(arena, out, type, type->component_count, place);
 	if (object != NULL)
-		read_object(arena, out->items, object, type->components, type->component_count, false,
-					place);
+		read_object(arena, out->items, object, type->components, type->component_count,
+					DB_PLACE_COMPONENT, place);
 	else
-		read_list(arena, out->items, array, type->components, type->component_count, place);
+		read_list(arena, out->items, array, type->components, type->component_count,
+				  DB_PLACE_COMPONENT, place);
 }
 
 static void
@@ -298,7 +300,7 @@ void
 db_abi_from_jsonb(struct evm_arena *arena, struct evm_abi_value *out,
 				  const struct evm_abi_type *type, const JsonbValue *json, const char *what)
 {
-	struct db_place place = {NULL, what, 0};
+	struct db_place place = {NULL, DB_PLACE_WHOLE, what, 0};
 
 	read_value(arena, out, type, json, &place);
 }
@@ -307,7 +309,7 @@ struct evm_abi_value *
 db_abi_params_from_jsonb(struct evm_arena *arena, const struct evm_abi_param *params, size_t count,
 						 Jsonb *json, const char *what)
 {
-	struct db_place place = {NULL, what, 0};
+	struct db_place place = {NULL, DB_PLACE_WHOLE, what, 0};
 	struct evm_abi_value *values = evm_arena_zalloc(arena, count, sizeof(*values));
 
 	if (values == NULL)
@@ -319,8 +321,8 @@ db_abi_params_from_jsonb(struct evm_arena *arena, const struct evm_abi_param *pa
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("%s: a JSON array or object is wanted", what)));
 	if (JB_ROOT_IS_OBJECT(json))
-		read_object(arena, values, &json->root, params, count, true, &place);
+		read_object(arena, values, &json->root, params, count, DB_PLACE_ARGUMENT, &place);
 	else
-		read_list(arena, values, &json->root, params, count, &place);
+		read_list(arena, values, &json->root, params, count, DB_PLACE_ARGUMENT, &place);
 	return values;
 }

@@ -213,7 +213,7 @@ array_from_datum(struct evm_arena *arena, struct evm_abi_value *out,
 	db_set_items(arena, out, type, (size_t) count, place);
 	for (int i = 0; i < count; i++)
 	{
-		struct db_place element = {place, NULL, (uint64) i};
+		struct db_place element = {place, DB_PLACE_ELEMENT, NULL, (uint64) i};
 
 		if (nulls[i])
 			refuse_null(&element);
@@ -233,7 +233,7 @@ void
 db_abi_from_datum(struct evm_arena *arena, struct evm_abi_value *out,
 				  const struct evm_abi_type *type, Datum datum, bool isnull, const char *what)
 {
-	struct db_place place = {NULL, what, 0};
+	struct db_place place = {NULL, DB_PLACE_WHOLE, what, 0};
 	JsonbValue json;
 
 	memset(out, 0, sizeof(*out));
