@@ -21,12 +21,11 @@ _PG_init(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("rflow is not loaded"),
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("rflow is not loaded"),
 				 errhint("Add rflow to shared_preload_libraries and restart the server.")));
 	db_define_settings();
 	db_request_shared_memory();
 	db_register_wake();
-	utility_hook_install();
-	launcher_register();
+	worker_install_hooks();
+	worker_register_launcher();
 }

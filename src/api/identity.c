@@ -23,9 +23,9 @@ Datum
 rflow_current_identity(PG_FUNCTION_ARGS)
 {
 	struct db_identity identity;
-	Datum		values[IDENTITY_COLUMNS];
-	bool		nulls[IDENTITY_COLUMNS] = {false};
-	TupleDesc	desc;
+	Datum values[IDENTITY_COLUMNS];
+	bool nulls[IDENTITY_COLUMNS] = {false};
+	TupleDesc desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -41,12 +41,13 @@ rflow_current_identity(PG_FUNCTION_ARGS)
 Datum
 rflow_readiness(PG_FUNCTION_ARGS)
 {
-	bool		signing_held;
+	bool signing_held;
 	enum db_readiness readiness = db_readiness(&signing_held);
 
 	if (readiness == DB_READY && signing_held)
-		PG_RETURN_TEXT_P(cstring_to_text("ready, but nothing is signed: the server continues on "
-										 "another timeline than the one that was armed"));
+		PG_RETURN_TEXT_P(
+			cstring_to_text("ready, but nothing is signed: the server continues on "
+							"another timeline than the one that was armed"));
 	PG_RETURN_TEXT_P(cstring_to_text(db_readiness_text(readiness)));
 }
 

@@ -11,7 +11,6 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
-#include "worker/slots.h"
 
 enum slot_column
 {
@@ -52,8 +51,8 @@ enum sample_column
 /* A row under construction. */
 struct row
 {
-	Datum		values[SLOT_COLUMNS];
-	bool		nulls[SLOT_COLUMNS];
+	Datum values[SLOT_COLUMNS];
+	bool nulls[SLOT_COLUMNS];
 };
 
 PG_FUNCTION_INFO_V1(rflow_worker_slots);
@@ -102,7 +101,7 @@ set_block(struct row *row, enum slot_column column, int64 number)
 static void
 set_process(struct row *row, const struct worker_slot *slot)
 {
-	set_text(row, COLUMN_KIND, slots_kind_name(slot->kind));
+	set_text(row, COLUMN_KIND, db_worker_kind_name(slot->kind));
 	row->values[COLUMN_DATABASE] = ObjectIdGetDatum(slot->database);
 	row->nulls[COLUMN_DATABASE] = !OidIsValid(slot->database);
 	set_text(row, COLUMN_NETWORK, slot->network);
@@ -145,7 +144,7 @@ rflow_worker_slots(PG_FUNCTION_ARGS)
 	for (int i = 0; i < db_shared->slot_count; i++)
 	{
 		struct worker_slot slot;
-		struct row	row = {0};
+		struct row row = {0};
 
 		LWLockAcquire(db_shared->lock, LW_SHARED);
 		slot = db_shared->slots[i];
@@ -165,15 +164,15 @@ rflow_commit_samples(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	struct commit_sample *samples;
-	int			count;
+	int count;
 
 	InitMaterializedSRF(fcinfo, 0);
 	samples = palloc(sizeof(*samples) * COMMIT_SAMPLE_RING);
 	count = db_commit_samples(samples);
 	for (int i = 0; i < count; i++)
 	{
-		Datum		values[SAMPLE_COLUMNS];
-		bool		nulls[SAMPLE_COLUMNS] = {false};
+		Datum values[SAMPLE_COLUMNS];
+		bool nulls[SAMPLE_COLUMNS] = {false};
 
 		values[COLUMN_RUN_ID] = UUIDPGetDatum((pg_uuid_t *) samples[i].run_id);
 		values[COLUMN_COMMITTED_AT] = TimestampTzGetDatum(samples[i].committed_at);

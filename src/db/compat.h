@@ -59,7 +59,7 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext saved;
-	TupleDesc	desc;
+	TupleDesc desc;
 
 	Assert(flags == 0);
 	if (result == NULL || !IsA(result, ReturnSetInfo) ||
@@ -89,4 +89,4 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #define executor_run(query) ExecutorRun((query), ForwardScanDirection, 0)
 #endif
 
-#endif							/* DB_COMPAT_H */
+#endif /* DB_COMPAT_H */

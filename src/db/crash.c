@@ -23,7 +23,7 @@
 static const char *
 action_at(const char *name)
 {
-	size_t		len = strlen(name);
+	size_t len = strlen(name);
 
 	if (rflow_crash_point == NULL || strncmp(rflow_crash_point, name, len) != 0 ||
 		rflow_crash_point[len] != ':')
@@ -39,8 +39,8 @@ wait_at(const char *name)
 
 	while ((action = action_at(name)) != NULL && strcmp(action, "wait") == 0)
 	{
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 CRASH_WAIT_MS, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, CRASH_WAIT_MS,
+						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)

@@ -1,12 +1,13 @@
 /*
  * identity.c
- *	  May this database act?  The extension is here, its version is ours, it is armed, and it is not a copy.
+ *	  May this database act?  The extension is here, its version is ours, it is armed,
+ *	  and it is not a copy.
  *
- * The tables are read directly, not through SPI: triggers ask on behalf of users who
- * may not read rflow_private, and every transaction of a worker asks.  An
- * answer is kept as long as the generation of the definitions and the OID of
- * the schema are the same: arming, disarming and updating the extension
- * raise the generation, dropping it takes the schema away.
+ * The tables are read directly, not through SPI: triggers ask on behalf of users who may
+ * not read rflow_private, and every transaction of a worker asks.  An answer is kept as
+ * long as the generation of the definitions and the OID of the schema are the same:
+ * arming, disarming and updating the extension raise the generation, dropping it takes
+ * the schema away.
  */
 #include "postgres.h"
 
@@ -43,13 +44,13 @@ enum identity_column
 /* The last answer and what it depends on. */
 static struct
 {
-	bool		known;
-	uint64		generation;
-	Oid			schema;
-	Oid			extension;
+	bool known;
+	uint64 generation;
+	Oid schema;
+	Oid extension;
 	enum db_readiness readiness;
-	bool		signing_held;
-}			cached;
+	bool signing_held;
+} cached;
 
 void
 db_current_identity(struct db_identity *out)
@@ -70,11 +71,11 @@ db_extension_oid(void)
 static char *
 extension_version(Oid extension)
 {
-	Relation	rel = table_open(ExtensionRelationId, AccessShareLock);
-	char	   *version = NULL;
+	Relation rel = table_open(ExtensionRelationId, AccessShareLock);
+	char *version = NULL;
 	SysScanDesc scan;
 	ScanKeyData key;
-	HeapTuple	tuple;
+	HeapTuple tuple;
 
 	ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(extension));
@@ -82,9 +83,9 @@ extension_version(Oid extension)
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
 	{
-		bool		isnull;
-		Datum		value = heap_getattr(tuple, Anum_pg_extension_extversion,
-										 RelationGetDescr(rel), &isnull);
+		bool isnull;
+		Datum value =
+			heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(rel), &isnull);
 
 		if (!isnull)
 			version = TextDatumGetCString(value);
@@ -97,8 +98,8 @@ extension_version(Oid extension)
 static Datum
 identity_value(HeapTuple tuple, Relation rel, enum identity_column column)
 {
-	bool		isnull;
-	Datum		value = heap_getattr(tuple, column, RelationGetDescr(rel), &isnull);
+	bool isnull;
+	Datum value = heap_getattr(tuple, column, RelationGetDescr(rel), &isnull);
 
 	if (isnull)
 		elog(ERROR, "null in column %d of rflow_private.identity", column);
@@ -109,18 +110,18 @@ static enum db_readiness
 compare_identity(HeapTuple tuple, Relation rel, bool *signing_held)
 {
 	struct db_identity now;
-	char	   *instance_id;
-	bool		same;
+	char *instance_id;
+	bool same;
 
 	db_current_identity(&now);
 	instance_id = TextDatumGetCString(identity_value(tuple, rel, COLUMN_INSTANCE_ID));
 	same = (uint64) DatumGetInt64(identity_value(tuple, rel, COLUMN_SYSTEM_IDENTIFIER)) ==
-		now.system_identifier &&
+			now.system_identifier &&
 		DatumGetObjectId(identity_value(tuple, rel, COLUMN_DATABASE_OID)) == now.database &&
 		strcmp(instance_id, now.instance_id) == 0;
 	pfree(instance_id);
-	*signing_held = (uint32) DatumGetInt32(identity_value(tuple, rel, COLUMN_TIMELINE)) !=
-		now.timeline;
+	*signing_held =
+		(uint32) DatumGetInt32(identity_value(tuple, rel, COLUMN_TIMELINE)) != now.timeline;
 	return same ? DB_READY : DB_COPY;
 }
 
@@ -128,11 +129,11 @@ compare_identity(HeapTuple tuple, Relation rel, bool *signing_held)
 static enum db_readiness
 read_identity(Oid schema, bool *signing_held)
 {
-	Oid			table = get_relname_relid(IDENTITY_TABLE, schema);
+	Oid table = get_relname_relid(IDENTITY_TABLE, schema);
 	enum db_readiness readiness = DB_DISARMED;
-	Relation	rel;
+	Relation rel;
 	SysScanDesc scan;
-	HeapTuple	tuple;
+	HeapTuple tuple;
 
 	if (!OidIsValid(table))
 		return DB_OTHER_VERSION;
@@ -150,8 +151,8 @@ read_identity(Oid schema, bool *signing_held)
 static enum db_readiness
 look(Oid extension, Oid schema, bool *signing_held)
 {
-	char	   *version = extension_version(extension);
-	bool		ours;
+	char *version = extension_version(extension);
+	bool ours;
 
 	if (version == NULL)
 		return DB_NO_EXTENSION;
@@ -162,7 +163,10 @@ look(Oid extension, Oid schema, bool *signing_held)
 	return read_identity(schema, signing_held);
 }
 
-/* DROP EXTENSION waits for who has this lock, and we for it: it may be gone when we have the lock. */
+/*
+ * DROP EXTENSION waits for who has this lock, and we for it: it may be gone when we have
+ * the lock.
+ */
 static void
 lock_extension(Oid extension)
 {
@@ -183,10 +187,9 @@ cache_holds(Oid schema)
 static enum db_readiness
 look_and_keep(bool *signing_held)
 {
-	Oid			extension = db_extension_oid();
-	Oid			schema;
+	Oid extension = db_extension_oid();
+	Oid schema;
 
-	*signing_held = false;
 	cached.known = false;
 	if (!OidIsValid(extension))
 		return DB_NO_EXTENSION;
@@ -204,6 +207,9 @@ look_and_keep(bool *signing_held)
 enum db_readiness
 db_readiness(bool *signing_held)
 {
+	*signing_held = false;
+	if (RecoveryInProgress())
+		return DB_STANDBY;
 	if (cached.known)
 	{
 		lock_extension(cached.extension);
@@ -227,11 +233,13 @@ db_readiness_text(enum db_readiness readiness)
 			return "the extension is not created in this database";
 		case DB_OTHER_VERSION:
 			return "the extension's version is not that of the loaded library (" RFLOW_VERSION
-				"): restart the server, or ALTER EXTENSION rflow UPDATE";
+				   "): restart the server, or ALTER EXTENSION rflow UPDATE";
 		case DB_DISARMED:
 			return "disarmed: call rflow.arm()";
 		case DB_COPY:
 			return "a copy of the database that was armed: call rflow.arm() if it is to act";
+		case DB_STANDBY:
+			return "a standby: workers start after promotion";
 	}
 	return "unknown";
 }
@@ -239,7 +247,7 @@ db_readiness_text(enum db_readiness readiness)
 bool
 db_is_armed(void)
 {
-	bool		signing_held;
+	bool signing_held;
 
 	return db_readiness(&signing_held) == DB_READY;
 }

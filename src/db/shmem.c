@@ -18,12 +18,28 @@
 #define LOCKS 2
 
 struct db_shared *db_shared = NULL;
-int			MyWorkerSlot = -1;
+int MyWorkerSlot = -1;
 
 #if PG_VERSION_NUM >= 150000
 static shmem_request_hook_type next_request_hook = NULL;
 #endif
 static shmem_startup_hook_type next_startup_hook = NULL;
+
+static const char *const kind_names[] = {
+	[WORKER_NONE] = "none",
+	[WORKER_LAUNCHER] = "launcher",
+	[WORKER_COORDINATOR] = "coordinator",
+	[WORKER_WATCHER] = "watcher",
+	[WORKER_RELAYER] = "relayer",
+	[WORKER_EXECUTOR] = "executor",
+	[WORKER_COURIER] = "courier",
+};
+
+const char *
+db_worker_kind_name(enum worker_kind kind)
+{
+	return kind_names[kind];
+}
 
 static int
 slot_count(void)
@@ -34,11 +50,10 @@ slot_count(void)
 static Size
 shared_size(void)
 {
-	Size		size = offsetof(struct db_shared, slots);
+	Size size = offsetof(struct db_shared, slots);
 
 	size = add_size(size, mul_size(slot_count(), sizeof(struct worker_slot)));
-	return add_size(size, mul_size(slot_count() * OWNERSHIPS_PER_WORKER,
-								   sizeof(struct ownership)));
+	return add_size(size, mul_size(slot_count() * OWNERSHIPS_PER_WORKER, sizeof(struct ownership)));
 }
 
 struct ownership *
@@ -77,7 +92,7 @@ initialize(void)
 static void
 startup(void)
 {
-	bool		found;
+	bool found;
 
 	if (next_startup_hook)
 		next_startup_hook();
@@ -124,10 +139,10 @@ db_report(const struct worker_report *report)
 }
 
 void
-db_report_status(const char *format,...)
+db_report_status(const char *format, ...)
 {
-	char		text[WORKER_TEXT_BYTES];
-	va_list		arguments;
+	char text[WORKER_TEXT_BYTES];
+	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
@@ -140,10 +155,10 @@ db_report_status(const char *format,...)
 }
 
 void
-db_report_error(const char *format,...)
+db_report_error(const char *format, ...)
 {
-	char		text[WORKER_TEXT_BYTES];
-	va_list		arguments;
+	char text[WORKER_TEXT_BYTES];
+	va_list arguments;
 	struct worker_report *mine;
 
 	va_start(arguments, format);
@@ -174,12 +189,12 @@ db_record_commit(const uint8 *run_id, TimestampTz committed_at)
 int
 db_commit_samples(struct commit_sample *out)
 {
-	int			count = 0;
-	uint64		oldest;
+	int count = 0;
+	uint64 oldest;
 
 	LWLockAcquire(db_shared->ring_lock, LW_SHARED);
-	oldest = db_shared->ring_next > COMMIT_SAMPLE_RING ?
-		db_shared->ring_next - COMMIT_SAMPLE_RING : 0;
+	oldest =
+		db_shared->ring_next > COMMIT_SAMPLE_RING ? db_shared->ring_next - COMMIT_SAMPLE_RING : 0;
 	for (uint64 i = oldest; i < db_shared->ring_next; i++)
 	{
 		struct commit_sample *sample = &db_shared->ring[i % COMMIT_SAMPLE_RING];

@@ -62,16 +62,16 @@ db_synchronous_commit(bool wait)
 {
 	/* remote_write and local are weaker than on; remote_apply is stronger and stays. */
 	if (wait ? (synchronous_commit >= SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
-		: (synchronous_commit == SYNCHRONOUS_COMMIT_OFF))
+			 : (synchronous_commit == SYNCHRONOUS_COMMIT_OFF))
 		return;
-	(void) set_config_option("synchronous_commit", wait ? "on" : "off", PGC_USERSET,
-							 PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+	(void) set_config_option("synchronous_commit", wait ? "on" : "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_LOCAL, true, 0, false);
 }
 
 static void
 prepare(struct db_statement *statement)
 {
-	SPIPlanPtr	plan;
+	SPIPlanPtr plan;
 
 	Assert(statement->count <= DB_STATEMENT_MAX_PARAMETERS);
 	plan = SPI_prepare(statement->sql, statement->count, statement->types);
@@ -86,7 +86,7 @@ prepare(struct db_statement *statement)
 uint64
 db_execute(struct db_statement *statement, Datum *values, const char *nulls)
 {
-	int			result;
+	int result;
 
 	if (statement->plan == NULL)
 		prepare(statement);
@@ -101,7 +101,7 @@ void
 db_execute_exactly(struct db_statement *statement, Datum *values, const char *nulls,
 				   uint64 expected, const char *what)
 {
-	uint64		touched = db_execute(statement, values, nulls);
+	uint64 touched = db_execute(statement, values, nulls);
 
 	if (touched != expected)
 		ereport(ERROR,
@@ -114,8 +114,8 @@ db_execute_exactly(struct db_statement *statement, Datum *values, const char *nu
 Datum
 db_value(uint64 row, int column, bool *isnull)
 {
-	bool		null;
-	Datum		value;
+	bool null;
+	Datum value;
 
 	if (SPI_tuptable == NULL || row >= SPI_tuptable->numvals)
 		elog(ERROR, "the result has no row %llu", (unsigned long long) row);
@@ -130,8 +130,8 @@ db_value(uint64 row, int column, bool *isnull)
 char *
 db_text(uint64 row, int column)
 {
-	bool		isnull;
-	Datum		value = db_value(row, column, &isnull);
+	bool isnull;
+	Datum value = db_value(row, column, &isnull);
 
 	if (isnull)
 		return NULL;
@@ -148,7 +148,7 @@ db_text(uint64 row, int column)
 int64
 db_int64(uint64 row, int column)
 {
-	Datum		value = db_value(row, column, NULL);
+	Datum value = db_value(row, column, NULL);
 
 	switch (SPI_gettypeid(SPI_tuptable->tupdesc, column))
 	{
@@ -167,7 +167,7 @@ void
 db_register(const char *name, TupleDesc desc, Tuplestorestate *rows)
 {
 	EphemeralNamedRelation relation = palloc0(sizeof(*relation));
-	int			result;
+	int result;
 
 	relation->md.name = pstrdup(name);
 	relation->md.reliddesc = InvalidOid;
@@ -183,7 +183,7 @@ db_register(const char *name, TupleDesc desc, Tuplestorestate *rows)
 void
 db_unregister(const char *name)
 {
-	int			result = SPI_unregister_relation(name);
+	int result = SPI_unregister_relation(name);
 
 	if (result != SPI_OK_REL_UNREGISTER)
 		elog(ERROR, "SPI_unregister_relation failed: %s: %s", SPI_result_code_string(result), name);

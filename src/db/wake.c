@@ -22,7 +22,7 @@
 /* An object of the extensions' class that no extension is: its OID is 0. */
 #define DEFINITIONS_SUBOBJECT 1
 
-static int	kinds_at_commit = 0;
+static int kinds_at_commit = 0;
 static bool definitions_changed = false;
 
 static int
@@ -82,13 +82,22 @@ remember_woken(Oid database)
 void
 db_wake_now(Oid database, int kinds)
 {
-	bool		launcher = (kinds & WAKE_LAUNCHER) != 0;
-
-	LWLockAcquire(db_shared->lock, launcher ? LW_EXCLUSIVE : LW_SHARED);
-	if (launcher)
-		remember_woken(database);
+	LWLockAcquire(db_shared->lock, LW_SHARED);
 	wake_slots(database, kinds);
 	LWLockRelease(db_shared->lock);
+}
+
+/* A commit for the launcher: the extension may be in this database since now. */
+static void
+wake_after_commit(int kinds)
+{
+	if ((kinds & WAKE_LAUNCHER) != 0)
+	{
+		LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
+		remember_woken(MyDatabaseId);
+		LWLockRelease(db_shared->lock);
+	}
+	db_wake_now(MyDatabaseId, kinds);
 }
 
 void
@@ -118,7 +127,7 @@ db_definitions_changed_here(void)
 void
 db_lock_definitions(void)
 {
-	LOCKTAG		tag;
+	LOCKTAG tag;
 
 	definitions_tag(&tag);
 	(void) LockAcquire(&tag, ShareLock, false, false);
@@ -133,8 +142,8 @@ db_definitions_generation(void)
 uint64
 db_settled_generation(void)
 {
-	LOCKTAG		tag;
-	uint64		generation;
+	LOCKTAG tag;
+	uint64 generation;
 
 	definitions_tag(&tag);
 	(void) LockAcquire(&tag, ShareLock, false, false);
@@ -147,7 +156,7 @@ db_settled_generation(void)
 static void
 before_commit(void)
 {
-	LOCKTAG		tag;
+	LOCKTAG tag;
 
 	if (!definitions_changed)
 		return;
@@ -180,7 +189,7 @@ at_end_of_transaction(XactEvent event, void *arg)
 			break;
 		case XACT_EVENT_COMMIT:
 			if (kinds_at_commit != 0)
-				db_wake_now(MyDatabaseId, kinds_at_commit);
+				wake_after_commit(kinds_at_commit);
 			kinds_at_commit = 0;
 			definitions_changed = false;
 			break;

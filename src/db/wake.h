@@ -12,31 +12,35 @@
 
 #include "postgres.h"
 
-#define WAKE_LAUNCHER		(1 << 0)
-#define WAKE_COORDINATOR	(1 << 1)
-#define WAKE_WATCHERS		(1 << 2)
-#define WAKE_RELAYERS		(1 << 3)
-#define WAKE_EXECUTORS		(1 << 4)
-#define WAKE_COURIER		(1 << 5)
-#define WAKE_ALL			0x3f
+#define WAKE_LAUNCHER (1 << 0)
+#define WAKE_COORDINATOR (1 << 1)
+#define WAKE_WATCHERS (1 << 2)
+#define WAKE_RELAYERS (1 << 3)
+#define WAKE_EXECUTORS (1 << 4)
+#define WAKE_COURIER (1 << 5)
+#define WAKE_ALL 0x3f
 
-/* At commit of the current transaction, wakes these kinds of workers in this database. */
+/*
+ * At commit of the current transaction, wakes these kinds of workers in this database.
+ * WAKE_LAUNCHER makes the launcher look whether the extension is here, if it believed
+ * that it is not.
+ */
 extern void db_wake_at_commit(int kinds);
 
-/* Wakes them now, whatever becomes of the current transaction.  WAKE_LAUNCHER makes the launcher look at the database. */
+/* Wakes them now, whatever becomes of the current transaction. */
 extern void db_wake_now(Oid database, int kinds);
 
 /*
- * At commit, definitions (networks, contracts, relayers, grants, workflows) have changed: raises the
- * generation that watchers re-check inside their claim, and wakes all kinds.
+ * At commit, definitions (networks, contracts, relayers, grants, workflows) have changed:
+ * raises the generation that watchers re-check inside their claim, and wakes all kinds.
  *
- * The exclusive definition lock is taken just before the commit becomes visible and held until
- * it is; a claim holds it shared from its check to its commit.  So a claim that was
- * made with the old definitions has either committed before the new ones, or sees the new generation
- * and starts over.
+ * The exclusive definition lock is taken just before the commit becomes visible and held
+ * until it is; a claim holds it shared from its check to its commit.  So a claim that was
+ * made with the old definitions has either committed before the new ones, or sees the new
+ * generation and starts over.
  *
- * Such a transaction cannot be prepared (PREPARE TRANSACTION raises): it would keep that lock, and with it
- * the chain, for as long as it is.
+ * Such a transaction cannot be prepared (PREPARE TRANSACTION raises): it would keep that
+ * lock, and with it the chain, for as long as it is.
  */
 extern void db_definitions_changed(void);
 
@@ -44,15 +48,17 @@ extern void db_definitions_changed(void);
 extern void db_lock_definitions(void);
 
 /*
- * The generation of the definitions, from shared memory.  Load definitions and check a claim in the same order: lock, then
- * read the generation, then (in a statement, and so with a snapshot, that comes later) the tables.  It starts from 1 and is common to
- * all databases of the server, so it may rise without a change in this one.
+ * The generation of the definitions, from shared memory.  Load definitions and check a
+ * claim in the same order: lock, then read the generation, then (in a statement, and so
+ * with a snapshot, that comes later) the tables.  It starts from 1 and is common to all
+ * databases of the server, so it may rise without a change in this one.
  */
 extern uint64 db_definitions_generation(void);
 
 /*
- * The generation as it is when no commit is under way that has raised it and cannot be seen yet: what is read
- * afterwards belongs to it.  Waits for such a commit, and holds nothing when it returns.
+ * The generation as it is when no commit is under way that has raised it and cannot be
+ * seen yet: what is read afterwards belongs to it.  Waits for such a commit, and holds
+ * nothing when it returns.
  */
 extern uint64 db_settled_generation(void);
 
@@ -62,4 +68,4 @@ extern bool db_definitions_changed_here(void);
 /* Called once from _PG_init. */
 extern void db_register_wake(void);
 
-#endif							/* DB_WAKE_H */
+#endif /* DB_WAKE_H */

@@ -10,7 +10,7 @@
 
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
-#include "db/settings.h"
+#include "db/crash.h"
 #include "db/statement.h"
 #include "db/wake.h"
 #include "miscadmin.h"
@@ -34,17 +34,18 @@ static const enum worker_kind network_kinds[] = {WORKER_WATCHER, WORKER_RELAYER}
 struct plan
 {
 	MemoryContext context;
-	char	   *database_name;
-	List	   *networks;		/* of char * */
-	uint64		generation;
+	char *database_name;
+	List *networks; /* of char * */
+	uint64 generation;
 	TimestampTz look_again_at;
 };
 
 static struct db_statement enabled_networks = {
-	.sql = "SELECT name "
-		   "  FROM rflow.networks "
-		   " WHERE enabled "
-		   " ORDER BY name"
+	.sql =
+		"SELECT name "
+		"  FROM rflow.networks "
+		" WHERE enabled "
+		" ORDER BY name",
 };
 
 static bool slots_reported = false;
@@ -52,7 +53,7 @@ static bool slots_reported = false;
 static void
 read_plan(struct plan *plan)
 {
-	uint64		count;
+	uint64 count;
 	MemoryContext saved;
 
 	db_lock_definitions();
@@ -78,16 +79,16 @@ is_stale(const struct plan *plan)
 static void
 report_slots(const struct slot_wish *wish)
 {
-	bool		network = wish->network[0] != '\0';
+	bool network = wish->network[0] != '\0';
 
 	db_report_status("%s%s%s waits for a slot: rflow.max_workers is too small",
-					 slots_kind_name(wish->kind), network ? " of network " : "", wish->network);
+					 db_worker_kind_name(wish->kind), network ? " of network " : "", wish->network);
 	if (slots_reported)
 		return;
 	slots_reported = true;
 	ereport(LOG,
 			(errmsg("rflow %s of database \"%s\"%s%s waits for a slot",
-					slots_kind_name(wish->kind), wish->database_name,
+					db_worker_kind_name(wish->kind), wish->database_name,
 					network ? ", network " : "", wish->network),
 			 errhint("Increase rflow.max_workers.")));
 }
@@ -100,10 +101,10 @@ want(const struct plan *plan, enum worker_kind kind, const char *network, int in
 		.database = MyDatabaseId,
 		.database_name = plan->database_name,
 		.network = network,
-		.index = index
+		.index = index,
 	};
 
-	if (slots_want(&wish))
+	if (worker_want(&wish))
 		return true;
 	report_slots(&wish);
 	return false;
@@ -112,9 +113,9 @@ want(const struct plan *plan, enum worker_kind kind, const char *network, int in
 static bool
 want_all(const struct plan *plan)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
-	foreach(lc, plan->networks)
+	foreach (lc, plan->networks)
 	{
 		for (int i = 0; i < lengthof(network_kinds); i++)
 		{
@@ -129,8 +130,8 @@ want_all(const struct plan *plan)
 static bool
 want_workers(struct worker *w, struct plan *plan, const struct slot_family *family)
 {
-	bool		ready = worker_ready(w);
-	bool		enough;
+	bool ready = worker_ready(w);
+	bool enough;
 
 	if (ready && is_stale(plan))
 	{
@@ -141,7 +142,7 @@ want_workers(struct worker *w, struct plan *plan, const struct slot_family *fami
 			db_commit();
 		}
 	}
-	slots_unmark(family);
+	worker_unwant_all(family);
 	enough = !ready || want_all(plan);
 	if (!enough)
 		w->running = false;
@@ -149,13 +150,16 @@ want_workers(struct worker *w, struct plan *plan, const struct slot_family *fami
 	return enough;
 }
 
-/* Without the extension nothing is left to do: the launcher remembers it, unless something has changed since we looked. */
+/*
+ * Without the extension nothing is left to do: the launcher remembers it, unless something
+ * has changed since we looked.
+ */
 static void
 end_without_extension(struct worker *w, const struct slot_family *family)
 {
 	struct worker_slot *slot = &db_shared->slots[MyWorkerSlot];
 
-	slots_stop(family);
+	worker_stop_all(family);
 	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
 	slot->absent = w->generation == db_definitions_generation();
 	LWLockRelease(db_shared->lock);
@@ -179,20 +183,21 @@ rflow_coordinator_main(Datum arg)
 	struct slot_family family = {.coordinators = false, .database = MyDatabaseId};
 	struct plan plan = {0};
 
-	plan.context = AllocSetContextCreate(TopMemoryContext, "rflow coordinator plan",
-										 ALLOCSET_SMALL_SIZES);
+	plan.context =
+		AllocSetContextCreate(TopMemoryContext, "rflow coordinator plan", ALLOCSET_SMALL_SIZES);
 	if (worker_readiness(w) != DB_NO_EXTENSION)
 		note_extension();
 	for (;;)
 	{
-		bool		enough;
-		double		delay;
+		bool enough;
+		double delay;
 
 		worker_turn(w);
+		DB_CRASH_POINT("coordinator-turn");
 		if (worker_readiness(w) == DB_NO_EXTENSION)
 			end_without_extension(w, &family);
 		enough = want_workers(w, &plan, &family);
-		delay = slots_reconcile(&family);
+		delay = worker_reconcile(&family);
 		if (delay < 0 || delay > LOOK_AGAIN_MS)
 			delay = LOOK_AGAIN_MS;
 		(void) worker_wait(w, enough ? delay : Min(delay, SLOT_RETRY_MS));

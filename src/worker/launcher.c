@@ -1,12 +1,13 @@
 /*
  * launcher.c
- *	  The only static worker: finds the databases that have the extension, and keeps a coordinator in each.
+ *	  The only static worker: finds the databases that have the extension, and keeps a
+ *	  coordinator in each.
  *
- * Whether a database has the extension can only be seen from inside it, so a
- * coordinator is started in each and exits when there is none.  The launcher
- * remembers that until something happens in the database (a wake names it).
- * It compares what should run with what does at every wake, so that no single lost
- * event leaves a database without workers.
+ * Whether a database has the extension can only be seen from inside it, so a coordinator
+ * is started in each and exits when there is none.  The launcher remembers that until
+ * something happens in the database (a wake names it). It compares what should run with
+ * what does at every wake, so that no single lost event leaves a database without
+ * workers.
  */
 #include "postgres.h"
 
@@ -30,7 +31,10 @@
 
 /* After it ended; PostgreSQL itself waits as long for its logical replication launcher. */
 #define LAUNCHER_RESTART_S 5
-/* Coordinators that have not yet found the extension, at the same time: they take slots from others. */
+/*
+ * Coordinators that have not yet found the extension, at the same time: they take slots
+ * from others.
+ */
 #define PROBES_AT_ONCE 4
 /* A database that was made by means that do not wake us is found by then. */
 #define LOOK_AGAIN_MS 60000
@@ -41,8 +45,8 @@
 
 struct database
 {
-	Oid			oid;
-	char		name[NAMEDATALEN];
+	Oid oid;
+	char name[NAMEDATALEN];
 };
 
 static const struct slot_family coordinators = {.coordinators = true};
@@ -53,7 +57,7 @@ static List *absent = NIL;
 static bool slots_reported = false;
 
 void
-launcher_register(void)
+worker_register_launcher(void)
 {
 	BackgroundWorker worker = {
 		.bgw_name = "rflow launcher",
@@ -93,10 +97,10 @@ static List *
 read_databases(void)
 {
 	MemoryContext context = CurrentMemoryContext;
-	List	   *databases = NIL;
-	Relation	rel;
+	List *databases = NIL;
+	Relation rel;
 	TableScanDesc scan;
-	HeapTuple	tuple;
+	HeapTuple tuple;
 
 	SetCurrentStatementStartTimestamp();
 	pgstat_report_activity(STATE_RUNNING, "looking for databases");
@@ -118,7 +122,7 @@ static void
 set_absent(List *list)
 {
 	MemoryContext saved = MemoryContextSwitchTo(TopMemoryContext);
-	List	   *copy = list_copy(list);
+	List *copy = list_copy(list);
 
 	MemoryContextSwitchTo(saved);
 	list_free(absent);
@@ -129,7 +133,7 @@ set_absent(List *list)
 static void
 take_wakes(void)
 {
-	List	   *known = list_copy(absent);
+	List *known = list_copy(absent);
 
 	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
 	if (db_shared->woken_count > WOKEN_DATABASES)
@@ -145,8 +149,8 @@ take_wakes(void)
 static int
 take_findings(void)
 {
-	List	   *known = list_copy(absent);
-	int			probes = 0;
+	List *known = list_copy(absent);
+	int probes = 0;
 
 	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
 	for (int i = LAUNCHER_SLOT + 1; i < db_shared->slot_count; i++)
@@ -168,7 +172,7 @@ take_findings(void)
 static bool
 wanted(const struct database *database, int *probes)
 {
-	bool		known = false;
+	bool known = false;
 
 	if (list_member_oid(absent, database->oid))
 		return false;
@@ -197,21 +201,21 @@ report_slots(const struct database *database)
 static bool
 want_coordinators(List *databases, int probes)
 {
-	bool		enough = true;
-	ListCell   *lc;
+	bool enough = true;
+	ListCell *lc;
 
-	slots_unmark(&coordinators);
-	foreach(lc, databases)
+	worker_unwant_all(&coordinators);
+	foreach (lc, databases)
 	{
 		struct database *database = lfirst(lc);
 		struct slot_wish wish = {
 			.kind = WORKER_COORDINATOR,
 			.database = database->oid,
 			.database_name = database->name,
-			.network = ""
+			.network = "",
 		};
 
-		if (!wanted(database, &probes) || slots_want(&wish))
+		if (!wanted(database, &probes) || worker_want(&wish))
 			continue;
 		report_slots(database);
 		enough = false;
@@ -228,9 +232,9 @@ rflow_launcher_main(Datum arg)
 
 	for (;;)
 	{
-		int			probes;
-		bool		enough;
-		double		delay;
+		int probes;
+		bool enough;
+		double delay;
 
 		worker_turn(w);
 		/* In this order: what was woken after its coordinator looked is looked at again. */
@@ -239,7 +243,7 @@ rflow_launcher_main(Datum arg)
 		enough = want_coordinators(read_databases(), probes);
 		if (enough)
 			db_report_status("running");
-		delay = slots_reconcile(&coordinators);
+		delay = worker_reconcile(&coordinators);
 		if (delay < 0 || delay > LOOK_AGAIN_MS)
 			delay = LOOK_AGAIN_MS;
 		(void) worker_wait(w, enough ? delay : Min(delay, SLOT_RETRY_MS));

@@ -6,6 +6,6 @@
 #define WORKER_LAUNCHER_H
 
 /* Called once from _PG_init. */
-extern void launcher_register(void);
+extern void worker_register_launcher(void);
 
-#endif							/* WORKER_LAUNCHER_H */
+#endif /* WORKER_LAUNCHER_H */

@@ -1,11 +1,10 @@
 /*
  * slots.c
- *	  Slots of workers as parents and workers use them: want, start, attach, stop, hold.
+ *	  Slots of workers as parents use them: want, start, stop.
  *
  * A started worker carries the epoch of its start; one that the postmaster starts
  * late, when its slot has been given away or its database is held, does not
- * attach.  A worker detaches after it has left its database (its PGPROC is no
- * longer in the ProcArray), so whoever waits for its slot may drop the database.
+ * attach.
  */
 #include "postgres.h"
 
@@ -14,15 +13,10 @@
 #include <signal.h>
 
 #include "common/hashfn.h"
-#include "db/compat.h"
-#include "db/wake.h"
-#include "miscadmin.h"
 #include "postmaster/bgworker.h"
-#include "storage/ipc.h"
-#include "storage/latch.h"
-#include "storage/proc.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
+#include "worker/hold.h"
 
 /* A registered worker that has not come by then never will: its fork or its load failed. */
 #define START_TIMEOUT_MS 10000
@@ -31,40 +25,21 @@
 /* Delay of the first restart after an error; doubles with each, up to the longest. */
 #define RESTART_MIN_MS 1000
 #define RESTART_MAX_MS (5 * 60 * 1000)
-/* One that ended by itself is wanted all the same: something changed while it was ending. */
-#define RESTART_ENDED_MS 200
-/* A worker that ran this long was healthy. */
-#define HEALTHY_MS (10 * 60 * 1000)
 /* Delays vary by this share, so that what failed together does not come back together. */
 #define JITTER_PERCENT 20
-/* A command gives up waiting for workers to leave a database; PostgreSQL then says what is in its way. */
-#define HOLD_TIMEOUT_MS 10000
+/* Between two looks at workers that are told to stop, should a wake be lost. */
 #define STOP_POLL_MS 1000
 
-static const struct
-{
-	const char *name;
-	const char *entry_point;	/* exported by src/rflow.map, found by name */
-}			kinds[] = {
-	[WORKER_NONE] = {"none", NULL},
-	[WORKER_LAUNCHER] = {"launcher", "rflow_launcher_main"},
-	[WORKER_COORDINATOR] = {"coordinator", "rflow_coordinator_main"},
-	[WORKER_WATCHER] = {"watcher", "rflow_watcher_main"},
-	[WORKER_RELAYER] = {"relayer", "rflow_relayer_main"},
-	[WORKER_EXECUTOR] = {"executor", "rflow_executor_main"},
-	[WORKER_COURIER] = {"courier", "rflow_courier_main"},
+/* Exported by src/rflow.map and found by name when the postmaster starts the process. */
+static const char *const entry_points[] = {
+	[WORKER_COORDINATOR] = "rflow_coordinator_main",
+	[WORKER_WATCHER] = "rflow_watcher_main",
+	[WORKER_RELAYER] = "rflow_relayer_main",
+	[WORKER_EXECUTOR] = "rflow_executor_main",
 };
-
-static bool terminated = false;
 
 /* One report of a lack of processes for each time that they lack. */
 static bool lack_reported = false;
-
-const char *
-slots_kind_name(enum worker_kind kind)
-{
-	return kinds[kind].name;
-}
 
 static struct worker_slot *
 first_slot(void)
@@ -88,17 +63,6 @@ in_family(const struct worker_slot *slot, const struct slot_family *family)
 	return slot->kind != WORKER_COORDINATOR && slot->database == family->database;
 }
 
-static bool
-is_held(Oid database)
-{
-	for (int i = 0; i < DATABASE_HOLDS; i++)
-	{
-		if (db_shared->holds[i].database == database)
-			return true;
-	}
-	return false;
-}
-
 static void
 set_status(struct worker_slot *slot, const char *status)
 {
@@ -109,7 +73,7 @@ set_status(struct worker_slot *slot, const char *status)
 static void
 free_slot(struct worker_slot *slot)
 {
-	uint32		epoch = slot->epoch;
+	uint32 epoch = slot->epoch;
 
 	memset(slot, 0, sizeof(*slot));
 	slot->epoch = epoch + 1;
@@ -147,7 +111,7 @@ find_or_take(const struct slot_wish *wish)
 }
 
 void
-slots_unmark(const struct slot_family *family)
+worker_unwant_all(const struct slot_family *family)
 {
 	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
 	for (struct worker_slot *slot = first_slot(); slot < end_of_slots(); slot++)
@@ -159,7 +123,7 @@ slots_unmark(const struct slot_family *family)
 }
 
 bool
-slots_want(const struct slot_wish *wish)
+worker_want(const struct slot_wish *wish)
 {
 	struct worker_slot *slot;
 
@@ -187,12 +151,11 @@ sooner(double a, double b)
 	return a < 0 ? b : (b < 0 ? a : Min(a, b));
 }
 
-/* Longer after each failure; called with the lock held. */
-static void
-set_back_off(struct worker_slot *slot, TimestampTz now)
+void
+worker_back_off(struct worker_slot *slot, TimestampTz now)
 {
-	double		delay = RESTART_MIN_MS;
-	int			jitter;
+	double delay = RESTART_MIN_MS;
+	int jitter;
 
 	slot->failures++;
 	for (int i = 1; i < slot->failures && delay < RESTART_MAX_MS; i++)
@@ -203,19 +166,19 @@ set_back_off(struct worker_slot *slot, TimestampTz now)
 }
 
 /*
- * What one wanted slot needs, with the lock held.  True: start it now (it is marked as started, under a
- * new epoch); else *delay says when to look again.
+ * What one wanted slot needs, with the lock held.  True: start it now (it is marked as
+ * started, under a new epoch); else *delay says when to look again.
  */
 static bool
 needs_start(struct worker_slot *slot, TimestampTz now, double *delay)
 {
-	double		wait;
+	double wait;
 
 	*delay = -1;
 	if (slot->state == SLOT_STARTING)
 	{
-		wait = milliseconds_until(now, TimestampTzPlusMilliseconds(slot->started_at,
-																	START_TIMEOUT_MS));
+		wait = milliseconds_until(now,
+								  TimestampTzPlusMilliseconds(slot->started_at, START_TIMEOUT_MS));
 		if (wait > 0)
 		{
 			*delay = wait;
@@ -223,9 +186,9 @@ needs_start(struct worker_slot *slot, TimestampTz now, double *delay)
 		}
 		slot->state = SLOT_WAITING;
 		set_status(slot, "did not start");
-		set_back_off(slot, now);
+		worker_back_off(slot, now);
 	}
-	if (slot->state != SLOT_WAITING || is_held(slot->database))
+	if (slot->state != SLOT_WAITING || worker_is_held(slot->database))
 		return false;
 	*delay = milliseconds_until(now, slot->restart_at);
 	if (*delay > 0)
@@ -258,9 +221,8 @@ start_process(int number, const struct worker_slot *slot)
 		.bgw_main_arg = Int32GetDatum(number),
 	};
 
-	snprintf(worker.bgw_type, BGW_MAXLEN, "rflow %s", kinds[slot->kind].name);
-	strlcpy(worker.bgw_function_name, kinds[slot->kind].entry_point,
-			sizeof(worker.bgw_function_name));
+	snprintf(worker.bgw_type, BGW_MAXLEN, "rflow %s", db_worker_kind_name(slot->kind));
+	strlcpy(worker.bgw_function_name, entry_points[slot->kind], sizeof(worker.bgw_function_name));
 	if (slot->network[0] != '\0')
 		snprintf(worker.bgw_name, BGW_MAXLEN, "%s: %s, network %s", worker.bgw_type,
 				 slot->database_name, slot->network);
@@ -268,15 +230,6 @@ start_process(int number, const struct worker_slot *slot)
 		snprintf(worker.bgw_name, BGW_MAXLEN, "%s: %s", worker.bgw_type, slot->database_name);
 	memcpy(worker.bgw_extra, &slot->epoch, sizeof(slot->epoch));
 	return RegisterDynamicBackgroundWorker(&worker, NULL);
-}
-
-uint32
-slots_epoch(const char *bgw_extra)
-{
-	uint32		epoch;
-
-	memcpy(&epoch, bgw_extra, sizeof(epoch));
-	return epoch;
 }
 
 static void
@@ -287,7 +240,7 @@ report_lack(const struct worker_slot *slot)
 	lack_reported = true;
 	ereport(LOG,
 			(errmsg("rflow %s of database \"%s\"%s%s waits for a process",
-					kinds[slot->kind].name, slot->database_name,
+					db_worker_kind_name(slot->kind), slot->database_name,
 					slot->network[0] != '\0' ? ", network " : "", slot->network),
 			 errhint("Increase max_worker_processes.")));
 }
@@ -337,17 +290,17 @@ retire_orphans(void)
 }
 
 double
-slots_reconcile(const struct slot_family *family)
+worker_reconcile(const struct slot_family *family)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	double		delay = -1;
-	bool		lack = false;
+	double delay = -1;
+	bool lack = false;
 
 	for (struct worker_slot *slot = first_slot(); slot < end_of_slots(); slot++)
 	{
 		struct worker_slot copy;
-		double		slot_delay = -1;
-		bool		start = false;
+		double slot_delay = -1;
+		bool start = false;
 
 		LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
 		if (in_family(slot, family))
@@ -377,7 +330,7 @@ slots_reconcile(const struct slot_family *family)
 static int
 count_family(const struct slot_family *family)
 {
-	int			count = 0;
+	int count = 0;
 
 	LWLockAcquire(db_shared->lock, LW_SHARED);
 	for (struct worker_slot *slot = first_slot(); slot < end_of_slots(); slot++)
@@ -387,242 +340,16 @@ count_family(const struct slot_family *family)
 }
 
 void
-slots_stop(const struct slot_family *family)
+worker_stop_all(const struct slot_family *family)
 {
-	slots_unmark(family);
+	worker_unwant_all(family);
 	ConditionVariablePrepareToSleep(&db_shared->changed);
 	for (;;)
 	{
-		(void) slots_reconcile(family);
+		(void) worker_reconcile(family);
 		if (count_family(family) == 0)
 			break;
 		(void) ConditionVariableTimedSleep(&db_shared->changed, STOP_POLL_MS, PG_WAIT_EXTENSION);
 	}
 	(void) ConditionVariableCancelSleep();
-}
-
-void
-slots_note_termination(void)
-{
-	terminated = true;
-}
-
-static void
-disown_all(int slot)
-{
-	struct ownership *ownerships = db_ownerships();
-
-	for (int i = 0; i < db_shared->ownership_count; i++)
-	{
-		if (ownerships[i].key != 0 && ownerships[i].slot == slot)
-			ownerships[i].key = 0;
-	}
-}
-
-/* When may the next process of this slot start?  With the lock held. */
-static void
-record_end(struct worker_slot *slot, int code)
-{
-	TimestampTz now = GetCurrentTimestamp();
-
-	slot->pid = 0;
-	slot->state = slot->kind == WORKER_LAUNCHER ? SLOT_STARTING : SLOT_WAITING;
-	slot->restarts++;
-	if (TimestampDifferenceExceeds(slot->started_at, now, HEALTHY_MS))
-		slot->failures = 0;
-	if (terminated)
-	{
-		slot->restart_at = now;
-		set_status(slot, "terminated");
-	}
-	else if (code == 0)
-	{
-		slot->restart_at = TimestampTzPlusMilliseconds(now, RESTART_ENDED_MS);
-		set_status(slot, "ended");
-	}
-	else
-	{
-		set_back_off(slot, now);
-		set_status(slot, "ended after an error; starts again");
-	}
-}
-
-/*
- * Runs as an on_shmem_exit callback that was registered before the process entered the ProcArray, and so
- * after it has left it; its PGPROC is still there.
- */
-static void
-detach(int code, Datum arg)
-{
-	struct worker_slot *slot = &db_shared->slots[DatumGetInt32(arg)];
-
-	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
-	if (slot->state == SLOT_RUNNING && slot->pid == MyProcPid)
-	{
-		record_end(slot, code);
-		disown_all(DatumGetInt32(arg));
-	}
-	LWLockRelease(db_shared->lock);
-	ConditionVariableBroadcast(&db_shared->changed);
-	if (slot->kind != WORKER_LAUNCHER)
-		db_wake_now(slot->database,
-					slot->kind == WORKER_COORDINATOR ? WAKE_LAUNCHER : WAKE_COORDINATOR);
-}
-
-static void
-attach_to(struct worker_slot *slot)
-{
-	char		last_error[WORKER_TEXT_BYTES];
-	TimestampTz last_error_at = slot->report.last_error_at;
-
-	strlcpy(last_error, slot->report.last_error, WORKER_TEXT_BYTES);
-	memset(&slot->report, 0, sizeof(slot->report));
-	strlcpy(slot->report.last_error, last_error, WORKER_TEXT_BYTES);
-	slot->report.last_error_at = last_error_at;
-	slot->report.head_number = -1;
-	slot->report.finalized_number = -1;
-	set_status(slot, "starts");
-	slot->state = SLOT_RUNNING;
-	slot->pid = MyProcPid;
-	slot->proc_number = MyProcNumber;
-	slot->started_at = GetCurrentTimestamp();
-}
-
-bool
-slots_attach(int number, enum worker_kind kind, uint32 epoch)
-{
-	struct worker_slot *slot = &db_shared->slots[number];
-	bool		meant;
-
-	on_shmem_exit(detach, Int32GetDatum(number));
-	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
-	meant = slot->kind == kind &&
-		(kind == WORKER_LAUNCHER ||
-		 (slot->state == SLOT_STARTING && slot->epoch == epoch && !is_held(slot->database)));
-	if (meant)
-	{
-		attach_to(slot);
-		MyWorkerSlot = number;
-	}
-	LWLockRelease(db_shared->lock);
-	return meant;
-}
-
-static void
-terminate_all(Oid database)
-{
-	for (struct worker_slot *slot = first_slot(); slot < end_of_slots(); slot++)
-	{
-		if (slot->database != database)
-			continue;
-		if (slot->state == SLOT_RUNNING)
-			kill(slot->pid, SIGTERM);
-		else if (slot->state == SLOT_STARTING)
-		{
-			slot->state = SLOT_WAITING;
-			slot->restart_at = 0;
-		}
-	}
-}
-
-static bool
-any_running(Oid database)
-{
-	bool		found = false;
-
-	LWLockAcquire(db_shared->lock, LW_SHARED);
-	for (struct worker_slot *slot = first_slot(); slot < end_of_slots() && !found; slot++)
-		found = slot->database == database && slot->state == SLOT_RUNNING;
-	LWLockRelease(db_shared->lock);
-	return found;
-}
-
-static bool
-set_hold(Oid database)
-{
-	for (int i = 0; i < DATABASE_HOLDS; i++)
-	{
-		if (!OidIsValid(db_shared->holds[i].database))
-		{
-			db_shared->holds[i].database = database;
-			db_shared->holds[i].holder = MyProcPid;
-			return true;
-		}
-	}
-	return false;
-}
-
-void
-slots_hold(Oid database)
-{
-	TimestampTz give_up = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), HOLD_TIMEOUT_MS);
-	bool		held;
-
-	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
-	held = set_hold(database);
-	if (held)
-		terminate_all(database);
-	LWLockRelease(db_shared->lock);
-	if (!held)
-		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("too many commands keep rflow's workers of their databases stopped"),
-				 errhint("Try again when some of them have ended.")));
-	ConditionVariablePrepareToSleep(&db_shared->changed);
-	while (any_running(database) && GetCurrentTimestamp() < give_up)
-		(void) ConditionVariableTimedSleep(&db_shared->changed, STOP_POLL_MS, PG_WAIT_EXTENSION);
-	(void) ConditionVariableCancelSleep();
-}
-
-void
-slots_release(Oid database)
-{
-	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
-	for (int i = 0; i < DATABASE_HOLDS; i++)
-	{
-		if (db_shared->holds[i].database == database && db_shared->holds[i].holder == MyProcPid)
-			memset(&db_shared->holds[i], 0, sizeof(db_shared->holds[i]));
-	}
-	LWLockRelease(db_shared->lock);
-	db_wake_now(database, WAKE_LAUNCHER | WAKE_COORDINATOR);
-}
-
-bool
-slots_try_own(uint64 key, pid_t *holder)
-{
-	struct ownership *ownerships = db_ownerships();
-	struct ownership *unused = NULL;
-	struct ownership *owned = NULL;
-
-	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
-	for (int i = 0; i < db_shared->ownership_count; i++)
-	{
-		if (ownerships[i].key == key)
-			owned = &ownerships[i];
-		else if (ownerships[i].key == 0)
-			unused = &ownerships[i];
-	}
-	if (owned == NULL && unused != NULL)
-	{
-		owned = unused;
-		owned->key = key;
-		owned->slot = MyWorkerSlot;
-	}
-	*holder = owned != NULL ? db_shared->slots[owned->slot].pid : 0;
-	LWLockRelease(db_shared->lock);
-	return *holder == MyProcPid;
-}
-
-void
-slots_disown(uint64 key)
-{
-	struct ownership *ownerships = db_ownerships();
-
-	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
-	for (int i = 0; i < db_shared->ownership_count; i++)
-	{
-		if (ownerships[i].key == key && ownerships[i].slot == MyWorkerSlot)
-			ownerships[i].key = 0;
-	}
-	LWLockRelease(db_shared->lock);
 }

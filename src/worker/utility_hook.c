@@ -1,6 +1,7 @@
 /*
  * utility_hook.c
- *	  Lets commands through that workers are in the way of, and tells workers of commands that concern them.
+ *	  Lets commands through that workers are in the way of, and tells workers of
+ *	  commands that concern them.
  *
  * PostgreSQL refuses to drop, rename, copy or move a database that someone is connected
  * to.  Around such a command the workers of the database are kept stopped.  Only for
@@ -24,7 +25,7 @@
 #include "storage/ipc.h"
 #include "tcop/utility.h"
 #include "utils/syscache.h"
-#include "worker/slots.h"
+#include "worker/hold.h"
 
 static ProcessUtility_hook_type next_utility = NULL;
 static object_access_hook_type next_object_access = NULL;
@@ -32,11 +33,11 @@ static object_access_hook_type next_object_access = NULL;
 static const char *
 option_value(List *options, const char *name)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
-	foreach(lc, options)
+	foreach (lc, options)
 	{
-		DefElem    *option = lfirst(lc);
+		DefElem *option = lfirst(lc);
 
 		if (strcmp(option->defname, name) == 0 && option->arg != NULL)
 			return defGetString(option);
@@ -48,8 +49,8 @@ option_value(List *options, const char *name)
 static bool
 may_copy(Oid database)
 {
-	HeapTuple	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(database));
-	bool		is_template;
+	HeapTuple tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(database));
+	bool is_template;
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
@@ -61,8 +62,8 @@ may_copy(Oid database)
 static bool
 may_create_databases(void)
 {
-	HeapTuple	tuple;
-	bool		may;
+	HeapTuple tuple;
+	bool may;
 
 	if (superuser())
 		return true;
@@ -77,7 +78,7 @@ may_create_databases(void)
 static Oid
 owned_database(const char *name)
 {
-	Oid			database = get_database_oid(name, true);
+	Oid database = get_database_oid(name, true);
 
 	if (OidIsValid(database) && object_ownercheck(DatabaseRelationId, database, GetUserId()))
 		return database;
@@ -88,7 +89,7 @@ static Oid
 template_of(const CreatedbStmt *statement)
 {
 	const char *name = option_value(statement->options, "template");
-	Oid			database = get_database_oid(name != NULL ? name : "template1", true);
+	Oid database = get_database_oid(name != NULL ? name : "template1", true);
 
 	if (OidIsValid(database) && may_create_databases() && may_copy(database))
 		return database;
@@ -141,7 +142,7 @@ struct command
 {
 	PlannedStmt *pstmt;
 	const char *query;
-	bool		read_only;
+	bool read_only;
 	ProcessUtilityContext context;
 	ParamListInfo params;
 	QueryEnvironment *environment;
@@ -152,14 +153,15 @@ struct command
 static void
 run(const struct command *c)
 {
-	(next_utility ? next_utility : standard_ProcessUtility)
-		(c->pstmt, c->query, c->read_only, c->context, c->params, c->environment, c->dest, c->qc);
+	(next_utility ? next_utility : standard_ProcessUtility)(c->pstmt, c->query, c->read_only,
+															c->context, c->params, c->environment,
+															c->dest, c->qc);
 }
 
 static void
 release(int code, Datum database)
 {
-	slots_release(DatumGetObjectId(database));
+	worker_release(DatumGetObjectId(database));
 }
 
 /* The hold ends with the command, however that ends. */
@@ -168,7 +170,7 @@ run_holding(const struct command *c, Datum database)
 {
 	PG_ENSURE_ERROR_CLEANUP(release, database);
 	{
-		slots_hold(DatumGetObjectId(database));
+		worker_hold(DatumGetObjectId(database));
 		run(c);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(release, database);
@@ -181,9 +183,9 @@ utility(PlannedStmt *pstmt, const char *query, bool read_only, ProcessUtilityCon
 		QueryCompletion *qc)
 {
 	struct command command = {pstmt, query, read_only, context, params, environment, dest, qc};
-	Node	   *statement = pstmt->utilityStmt;
-	Oid			database = database_to_hold(statement);
-	bool		prepared = commits_prepared(statement);
+	Node *statement = pstmt->utilityStmt;
+	Oid database = database_to_hold(statement);
+	bool prepared = commits_prepared(statement);
 
 	before_command(statement);
 	if (OidIsValid(database))
@@ -206,7 +208,7 @@ object_access(ObjectAccessType access, Oid class_id, Oid object_id, int sub_id, 
 }
 
 void
-utility_hook_install(void)
+worker_install_hooks(void)
 {
 	next_utility = ProcessUtility_hook;
 	ProcessUtility_hook = utility;

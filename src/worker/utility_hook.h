@@ -1,11 +1,12 @@
 /*
  * utility_hook.h
- *	  Lets commands through that workers are in the way of, and tells workers of commands that concern them.
+ *	  Lets commands through that workers are in the way of, and tells workers of
+ *	  commands that concern them.
  */
 #ifndef WORKER_UTILITY_HOOK_H
 #define WORKER_UTILITY_HOOK_H
 
 /* Called once from _PG_init. */
-extern void utility_hook_install(void);
+extern void worker_install_hooks(void);
 
-#endif							/* WORKER_UTILITY_HOOK_H */
+#endif /* WORKER_UTILITY_HOOK_H */

@@ -1,10 +1,11 @@
 /*
  * worker.c
- *	  What all worker processes have in common: how one starts, waits until it may work, and owns things alone.
+ *	  What all worker processes have in common: how one starts, waits until it may work,
+ *	  and owns things alone.
  *
- * Ownership is kept in the slots and not in session-level locks: PostgreSQL
- * drops the latter whenever a transaction aborts (the default lock method) or when
- * we clean up after user code (the advisory one).
+ * Ownership is kept in the slots and not in session-level locks: PostgreSQL drops the
+ * latter whenever a transaction aborts (the default lock method) or when we clean up
+ * after user code (the advisory one).
  */
 #include "postgres.h"
 
@@ -27,6 +28,7 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
+#include "worker/attach.h"
 #include "worker/slots.h"
 
 /* At most one look at the tables in this time when nothing changes. */
@@ -39,17 +41,24 @@ static emit_log_hook_type next_log_hook = NULL;
 static void
 terminate(SIGNAL_ARGS)
 {
-	slots_note_termination();
+	worker_note_termination();
 	die(postgres_signal_arg);
 }
 
-/* Keeps the error that is about to end this process, for the views. */
+/*
+ * Keeps the error that is about to end this process, for the views; says nothing of an end that
+ * the parent or a command has asked for.
+ */
 static void
 keep_error(ErrorData *edata)
 {
-	if (edata->elevel >= ERROR && edata->sqlerrcode != ERRCODE_ADMIN_SHUTDOWN &&
-		!LWLockHeldByMe(db_shared->lock))
-		db_report_error("%s", edata->message);
+	if (edata->elevel >= ERROR && !LWLockHeldByMe(db_shared->lock))
+	{
+		if (edata->sqlerrcode != ERRCODE_ADMIN_SHUTDOWN)
+			db_report_error("%s", edata->message);
+		else if (!worker_is_wanted())
+			edata->output_to_server = false;
+	}
 	if (next_log_hook)
 		next_log_hook(edata);
 }
@@ -60,8 +69,8 @@ make_worker(int slot, enum worker_kind kind)
 	struct worker *w = MemoryContextAllocZero(TopMemoryContext, sizeof(*w));
 
 	w->kind = kind;
-	w->context = AllocSetContextCreate(TopMemoryContext, "rflow worker turn",
-									   ALLOCSET_DEFAULT_SIZES);
+	w->context =
+		AllocSetContextCreate(TopMemoryContext, "rflow worker turn", ALLOCSET_DEFAULT_SIZES);
 	/* What identifies a slot does not change while its worker is attached. */
 	w->database = db_shared->slots[slot].database;
 	w->index = db_shared->slots[slot].index;
@@ -73,16 +82,25 @@ make_worker(int slot, enum worker_kind kind)
 static void
 override(const char *setting, const char *value)
 {
-	SetConfigOption(setting, value, PGC_USERSET, PGC_S_OVERRIDE);
+	SetConfigOption(setting, value, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+/* An error of a worker reaches the log, and keep_error, whatever is asked for of others. */
+static bool
+errors_are_silent(void)
+{
+	return log_min_messages == LOG || log_min_messages > ERROR;
 }
 
 static void
 set_up_session(enum worker_kind kind)
 {
-	char		name[NAMEDATALEN];
+	char name[NAMEDATALEN];
 
-	snprintf(name, sizeof(name), "rflow %s", slots_kind_name(kind));
+	snprintf(name, sizeof(name), "rflow %s", db_worker_kind_name(kind));
 	override("application_name", name);
+	if (errors_are_silent())
+		override("log_min_messages", "error");
 	override("search_path", "pg_catalog, pg_temp");
 	override("plan_cache_mode", "force_generic_plan");
 	override("jit", "off");
@@ -102,10 +120,13 @@ struct worker *
 worker_start(Datum arg, enum worker_kind kind)
 {
 	struct worker *w;
+	uint32 epoch;
 
+	/* See start_process in slots.c. */
+	memcpy(&epoch, MyBgworkerEntry->bgw_extra, sizeof(epoch));
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, terminate);
-	if (!slots_attach(DatumGetInt32(arg), kind, slots_epoch(MyBgworkerEntry->bgw_extra)))
+	if (!worker_attach(DatumGetInt32(arg), kind, epoch))
 		proc_exit(0);
 	next_log_hook = emit_log_hook;
 	emit_log_hook = keep_error;
@@ -208,8 +229,8 @@ worker_begin(struct worker *w, const char *activity)
 static uint64
 key_of(enum worker_duty duty, const char *key)
 {
-	Oid			database = duty == DUTY_ACCOUNT ? InvalidOid : MyDatabaseId;
-	uint64		seed = ((uint64) duty << 32) | database;
+	Oid database = duty == DUTY_ACCOUNT ? InvalidOid : MyDatabaseId;
+	uint64 seed = ((uint64) duty << 32) | database;
 
 	/* 0 marks an unused entry. */
 	return hash_bytes_extended((const unsigned char *) key, strlen(key), seed) | 1;
@@ -218,13 +239,13 @@ key_of(enum worker_duty duty, const char *key)
 bool
 worker_try_own(enum worker_duty duty, const char *key, pid_t *holder)
 {
-	return slots_try_own(key_of(duty, key), holder);
+	return worker_take_key(key_of(duty, key), holder);
 }
 
 void
 worker_own(struct worker *w, enum worker_duty duty, const char *key)
 {
-	pid_t		holder;
+	pid_t holder;
 
 	while (!worker_try_own(duty, key, &holder))
 	{
@@ -240,5 +261,5 @@ worker_own(struct worker *w, enum worker_duty duty, const char *key)
 void
 worker_disown(enum worker_duty duty, const char *key)
 {
-	slots_disown(key_of(duty, key));
+	worker_drop_key(key_of(duty, key));
 }
