@@ -176,6 +176,9 @@ TEST(structs_fail_where_they_are_declared)
 	const char *const bad_member[] = {
 		"function f(A a)", "struct A { B b; }", "struct B { uint7 x; }", NULL
 	};
+	const char *const after_inner[] = {
+		"struct A { B b; uint7 x; }", "struct B { uint8 x; }", "f(A)", NULL
+	};
 	const char *const cycle[] = {"struct A { B b; }", "struct B { A[] a; }", "f(A)", NULL};
 	const char *const twice[] = {"struct A { uint b; }", "f(A)", "struct A { uint a; }", NULL};
 	const char *const only[] = {"struct A { uint b; }", NULL};
@@ -186,6 +189,9 @@ TEST(structs_fail_where_they_are_declared)
 	CHECK_NUMBER(parse(fresh_arena(), &abi, bad_member, &which, &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(which, 2);
 	CHECK_TEXT(err.message, "unknown type \"uint7\"");
+	CHECK_NUMBER(parse(fresh_arena(), &abi, after_inner, &which, &err), EVM_ERR_SYNTAX);
+	CHECK_NUMBER(which, 0);
+	CHECK_NUMBER(err.position, 16);
 	CHECK_NUMBER(parse(fresh_arena(), &abi, cycle, &which, &err), EVM_ERR_SYNTAX);
 	CHECK_TEXT(err.message, "the struct A contains itself");
 	CHECK_NUMBER(parse(fresh_arena(), &abi, twice, &which, &err), EVM_ERR_SYNTAX);
@@ -338,8 +344,54 @@ TEST(json_refusals_say_which_item_and_parameter)
 	check_json_refused("[[]]", "item 1 (): it is not an object");
 }
 
+/* count times what repeats, between what goes in front and behind. */
+static char *
+repeated(const char *front, const char *repeat, size_t count, const char *behind)
+{
+	static char text[1024 * 1024];
+	size_t		len = strlen(repeat);
+	char	   *end = stpcpy(text, front);
+
+	for (size_t i = 0; i < count && (size_t) (end - text) + len < sizeof(text) / 2; i++)
+		end = stpcpy(end, repeat);
+	strcpy(end, behind);
+	return text;
+}
+
+TEST(json_of_events_says_what_is_indexed)
+{
+	const char *const texts[] = {"event E(uint8 indexed a, (bool)[2] b) anonymous", NULL};
+	struct evm_arena *arena = fresh_arena();
+	struct evm_abi abi;
+	struct evm_bytes json;
+
+	CHECK_NUMBER(parse(arena, &abi, texts, NULL, NULL), EVM_OK);
+	CHECK_NUMBER(evm_abi_to_json(arena, &json, &abi), EVM_OK);
+	CHECK_TEXT((const char *) json.data,
+			   "[{\"type\":\"event\",\"name\":\"E\",\"inputs\":["
+			   "{\"name\":\"a\",\"type\":\"uint8\",\"indexed\":true},"
+			   "{\"name\":\"b\",\"type\":\"tuple[2]\",\"components\":[{\"name\":\"\",\"type\":"
+			   "\"bool\"}],\"indexed\":false}],\"anonymous\":true}]");
+}
+
 TEST(json_is_limited)
 {
+	char		closing[3 * EVM_ABI_MAX_DEPTH + 3 + sizeof("]}]")];
+	char	   *end = closing;
+
+	for (int i = 0; i < EVM_ABI_MAX_DEPTH + 1; i++)
+		end = stpcpy(end, "]}");
+	strcpy(end, "]}]");
+	check_json_refused(repeated("[{\"type\":\"error\",\"name\":\"E\",\"inputs\":[",
+								"{\"type\":\"tuple\",\"components\":[", EVM_ABI_MAX_DEPTH + 1,
+								closing),
+					   "item 1 (E), input 1: the type is nested too deep");
+	check_json_refused(repeated("[{\"type\":\"error\",\"name\":\"E\",\"inputs\":["
+								"{\"type\":\"bool\"}",
+								",{\"type\":\"bool\"}", EVM_ABI_MAX_COMPONENTS, "]}]"),
+					   "item 1 (E): it has too many parameters");
+	check_json_refused(repeated("[{\"name\":\"f\"}", ",{\"name\":\"f\"}", EVM_ABI_MAX_ITEMS, "]"),
+					   "the ABI has more than 8192 items");
 	check_json_refused("[{\"type\":\"function\",\"name\":\"f\",\"inputs\":[{\"type\":"
 					   "\"uint[99999999999]\"}]}]",
 					   "item 1 (f), input 1: the type holds more than 1000000 values");
@@ -467,6 +519,10 @@ TEST(events_that_differ_in_what_is_indexed_are_told_apart)
 	check_found(EVM_ABI_ITEM_EVENT, "Transfer(address indexed, address indexed, uint256)", 4);
 	check_found(EVM_ABI_ITEM_EVENT,
 				"Transfer(address indexed a, address indexed b, uint256 indexed c)", 5);
+	check_not_found(EVM_ABI_ITEM_EVENT, "Transfer(address indexed, address, uint indexed)",
+					"the ABI has no event \"Transfer(address indexed, address, uint indexed)\", "
+					"but: Transfer(address,address,uint256), Transfer(address,address,uint256), "
+					"Paused(), Paused()");
 	check_not_found(EVM_ABI_ITEM_EVENT, "Transfer",
 					"several are named \"Transfer\", say which: "
 					"Transfer(address indexed,address indexed,uint256), "

@@ -163,6 +163,31 @@ TEST(data_that_lies_names_the_argument)
 						 EVM_ERR_RANGE, "argument 1 (u)[0].b[1]: a bool is 0 or 1");
 }
 
+/* 2^64 + 32 would be a fine offset, and 2^64 + 1 a fine length, if only 64 bits were read. */
+TEST(offsets_and_lengths_are_read_in_all_their_bits)
+{
+	struct evm_arena *arena = test_arena(ARENA_BYTES);
+	size_t		count;
+	const struct evm_abi_param *params = params_of(arena, "bytes b", &count);
+	uint8_t		data[3 * WORD_BYTES] = {[31] = 32, [63] = 1};
+	struct evm_abi_value *values;
+	static const size_t high_bytes[] = {23, 15, 7, 0};
+
+	CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data, sizeof(data), NULL), EVM_OK);
+	for (size_t word = 0; word < 2; word++)
+	{
+		for (size_t i = 0; i < sizeof(high_bytes) / sizeof(high_bytes[0]); i++)
+		{
+			uint8_t    *byte = &data[word * WORD_BYTES + high_bytes[i]];
+
+			*byte = 1;
+			CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data, sizeof(data), NULL),
+						 EVM_ERR_TRUNCATED);
+			*byte = 0;
+		}
+	}
+}
+
 TEST(addresses_with_dirty_bytes_are_refused)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
@@ -325,6 +350,9 @@ TEST(text_is_utf8_without_nul)
 		{"\xf4\x90\x80\x80", 4, false},
 		{"\xed\xa0\x80", 3, false},
 		{"\xc0\x80", 2, false},
+		{"\xc1\x81", 2, false},
+		{"\xe0\x81\x81", 3, false},
+		{"\xf0\x80\x81\x81", 4, false},
 		{"\xe0\x80\x80", 3, false},
 		{"\xc3", 1, false},
 		{"\x80", 1, false},
