@@ -30,6 +30,12 @@ enum evm_json_kind
 
 #define EVM_JSON_MAX_DEPTH 128
 
+/*
+ * Parses one JSON value of any kind.  EVM_ERR_SYNTAX when it is none, EVM_ERR_MALFORMED for a
+ * duplicate or NUL-containing key and for text that is not UTF-8, EVM_ERR_LIMIT when it is nested
+ * too deep, EVM_ERR_RANGE for a real number beyond a double, EVM_ERR_MEMORY when the arena
+ * is full (a tree takes 4 times its text as a rule, 80 times at worst: "{},").  Not reentrant.
+ */
 extern enum evm_status evm_json_parse(struct evm_arena *arena, const struct evm_json **out,
 									  const char *text, size_t len, struct evm_error *err);
 
@@ -53,8 +59,9 @@ extern const char *evm_json_string(const struct evm_json *node, size_t *len);
 extern bool evm_json_integer(const struct evm_json *node, int64_t *out);
 extern bool evm_json_is_true(const struct evm_json *node);
 /*
- * The text of a number exactly as a 256-bit integer: integers beyond 64 bits are kept (jansson
- * would refuse them), so typed data can hold them.  False when node is not an integral number.
+ * An integer exactly; negative ones are two's complement.  Those beyond 64 bits are kept as their
+ * digits (jansson would refuse them), so that typed data can hold them.  False when node is no
+ * integer (1e18 is a real: its digits are lost) or needs more than 256 bits.
  */
 extern bool evm_json_word(const struct evm_json *node, struct evm_word *out, bool *negative);
 
