@@ -251,6 +251,8 @@ flow_bind(struct flow_definition *definition, struct flow_expression *expression
 		{
 			ResTarget  *target = list_nth_node(ResTarget, targets, j);
 
+			/* A name is given because none can be made of a cast to a type known by its OID alone. */
+			target->name = "value";
 			if (coerce)
 				target->val = coerced(&expression->targets[source->first_target + j], target->val);
 			select->targetList = lappend(select->targetList, target);
