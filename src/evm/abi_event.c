@@ -48,7 +48,7 @@ static enum evm_status
 decode_topic(struct evm_abi_decoder *decoder, struct evm_abi_value *out,
 			 const struct evm_abi_type *type, const struct evm_hash *topic)
 {
-	if (!evm_abi_is_hashed(type))
+	if (!evm_abi_is_reference(type))
 		return evm_abi_decode_word(decoder, out, type, topic->b, 0);
 	memset(out, 0, sizeof(*out));
 	out->hashed = true;

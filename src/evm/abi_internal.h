@@ -39,6 +39,7 @@ extern char *evm_abi_text_end(struct evm_abi_text *text);
 
 /* ---- types (abi_type.c) ---------------------------------------------------- */
 
+/* Arrays, tuples, bytes and strings: they have a data location, and are hashed when indexed. */
 extern bool evm_abi_is_reference(const struct evm_abi_type *type);
 extern void evm_abi_leaf_name(char out[EVM_ABI_LEAF_NAME_BYTES], const struct evm_abi_type *type);
 /* NULL in *out when the word names no elementary type. */
@@ -60,8 +61,6 @@ extern enum evm_status evm_abi_item_finish(struct evm_arena *arena, struct evm_a
 										   size_t position, struct evm_error *err);
 /* Parameters that an event has in topics. */
 extern size_t evm_abi_indexed_count(const struct evm_abi_item *event);
-/* Whether an indexed argument of the type is in its topic as a hash. */
-extern bool evm_abi_is_hashed(const struct evm_abi_type *type);
 
 /* ---- growing arrays (abi_type.c) -------------------------------------------- */
 

@@ -212,7 +212,7 @@ evm_abi_encode_topic(struct evm_arena *arena, struct evm_hash *out,
 		return status;
 	if (type->kind == EVM_ABI_BYTES || type->kind == EVM_ABI_STRING)
 		evm_keccak256(out, value->bytes.data, value->bytes.len);
-	else if (!evm_abi_is_hashed(type))
+	else if (!evm_abi_is_reference(type))
 		evm_abi_write_word(out->b, type, value);
 	else
 	{

@@ -22,12 +22,6 @@ evm_abi_is_reference(const struct evm_abi_type *type)
 		type->kind == EVM_ABI_ARRAY || type->kind == EVM_ABI_TUPLE;
 }
 
-bool
-evm_abi_is_hashed(const struct evm_abi_type *type)
-{
-	return evm_abi_is_reference(type);
-}
-
 void
 evm_abi_leaf_name(char out[EVM_ABI_LEAF_NAME_BYTES], const struct evm_abi_type *type)
 {
