@@ -7,6 +7,7 @@
 #include "api/codec_argument.h"
 
 #include "catalog/pg_type.h"
+#include "db/compat.h"
 #include "db/datum.h"
 #include "funcapi.h"
 #include "nodes/makefuncs.h"
@@ -30,7 +31,7 @@ is_float(Oid type)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-static void
+pg_noreturn static void
 refuse_type(Oid source, Oid target, const char *what)
 {
 	ereport(ERROR,
@@ -105,7 +106,8 @@ convert(const struct sql_value *value, Oid target, const char *what)
 		return value->datum;
 	if (value->type == UNKNOWNOID)
 		return read_text(DatumGetCString(value->datum), target);
-	if (is_float(value->type) || is_float(get_element_type(value->type)))
+	if ((target == NUMERICOID || target == JSONBOID) &&
+		(is_float(value->type) || is_float(get_element_type(value->type))))
 		refuse_type(value->type, target, what);
 	if (target == JSONBOID)
 		return convert_to_jsonb(value);
@@ -121,7 +123,6 @@ convert(const struct sql_value *value, Oid target, const char *what)
 		default:
 			refuse_type(value->type, target, what);
 	}
-	return value->datum;
 }
 
 /* An array whose elements are of another type than the one wanted. */

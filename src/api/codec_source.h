@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "db/compat.h"
 #include "evm/abi.h"
 #include "fmgr.h"
 
@@ -43,7 +44,7 @@ extern const struct api_source *api_source(FunctionCallInfo fcinfo, int n,
 extern struct evm_arena *api_codec_arena(void);
 
 /* db_raise with the text that was parsed and the position in it. */
-extern void api_raise_in_text(const struct evm_error *err, const char *what, const char *text)
-	pg_attribute_noreturn();
+pg_noreturn extern void api_raise_in_text(const struct evm_error *err, const char *what,
+										  const char *text);
 
 #endif /* API_CODEC_SOURCE_H */

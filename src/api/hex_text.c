@@ -75,7 +75,7 @@ api_hex_like(struct evm_bytes bytes, text *pattern)
 
 	for (size_t i = 0; i < len; i++)
 		letters[i] = (char) pg_ascii_tolower((unsigned char) letters[i]);
-	return DatumGetBool(
-		DirectFunctionCall2Coll(textlike, C_COLLATION_OID, PointerGetDatum(api_hex_to_text(bytes)),
-								PointerGetDatum(lower)));
+	return DatumGetBool(DirectFunctionCall2Coll(textlike, C_COLLATION_OID,
+												PointerGetDatum(api_hex_to_text(bytes)),
+												PointerGetDatum(lower)));
 }

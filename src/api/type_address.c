@@ -120,11 +120,11 @@ compare(const struct evm_address *a, const struct evm_address *b)
 	return memcmp(a->b, b->b, sizeof(a->b));
 }
 
-#define ADDRESS_COMPARISON(name, relation)                                                         \
-	PG_FUNCTION_INFO_V1(name);                                                                     \
-	Datum name(PG_FUNCTION_ARGS)                                                                   \
-	{                                                                                              \
-		PG_RETURN_BOOL(compare(PG_GETARG_ADDRESS(0), PG_GETARG_ADDRESS(1)) relation 0);            \
+#define ADDRESS_COMPARISON(name, relation) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum name(PG_FUNCTION_ARGS) \
+	{ \
+		PG_RETURN_BOOL(compare(PG_GETARG_ADDRESS(0), PG_GETARG_ADDRESS(1)) relation 0); \
 	}
 
 ADDRESS_COMPARISON(rflow_address_eq, ==)

@@ -38,14 +38,14 @@ bytes_equal(struct evm_bytes a, struct evm_bytes b)
 	return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
 }
 
-#define EQUALITY(name, expression)                                                                 \
-	PG_FUNCTION_INFO_V1(name);                                                                     \
-	Datum name(PG_FUNCTION_ARGS)                                                                   \
-	{                                                                                              \
-		Datum a = PG_GETARG_DATUM(0);                                                              \
-		Datum b = PG_GETARG_DATUM(1);                                                              \
-                                                                                                   \
-		PG_RETURN_BOOL(expression);                                                                \
+#define EQUALITY(name, expression) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum name(PG_FUNCTION_ARGS) \
+	{ \
+		Datum a = PG_GETARG_DATUM(0); \
+		Datum b = PG_GETARG_DATUM(1); \
+\
+		PG_RETURN_BOOL(expression); \
 	}
 
 EQUALITY(rflow_hex_eq_text, text_equals(b, db_datum_hex(a)))
@@ -115,13 +115,13 @@ rflow_text_hash_as_hex_extended(PG_FUNCTION_ARGS)
 
 /* ---- LIKE and concatenation --------------------------------------------------------------- */
 
-#define LIKE(name, expression)                                                                     \
-	PG_FUNCTION_INFO_V1(name);                                                                     \
-	Datum name(PG_FUNCTION_ARGS)                                                                   \
-	{                                                                                              \
-		Datum a = PG_GETARG_DATUM(0);                                                              \
-                                                                                                   \
-		PG_RETURN_BOOL(expression);                                                                \
+#define LIKE(name, expression) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum name(PG_FUNCTION_ARGS) \
+	{ \
+		Datum a = PG_GETARG_DATUM(0); \
+\
+		PG_RETURN_BOOL(expression); \
 	}
 
 LIKE(rflow_hex_like, api_hex_like(db_datum_hex(a), PG_GETARG_TEXT_PP(1)))

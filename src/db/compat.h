@@ -12,6 +12,10 @@
 #include "storage/proc.h"
 #include "utils/guc.h"
 
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /* Named wait events of extensions, and wait event sets owned by a resource owner, came in 17. */
 #if PG_VERSION_NUM < 170000
 #define WaitEventExtensionNew(name) ((void) (name), PG_WAIT_EXTENSION)

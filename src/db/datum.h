@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "db/compat.h"
 #include "evm/abi.h"
 #include "utils/jsonb.h"
 
@@ -24,7 +25,7 @@ extern const struct db_types *db_types(void);
 extern struct evm_arena *db_arena_create(MemoryContext context, size_t limit_bytes);
 
 /* Turns a status of the pure layer into ereport(ERROR): fitting SQLSTATE, "what: message". */
-extern void db_raise(const struct evm_error *error, const char *what) pg_attribute_noreturn();
+pg_noreturn extern void db_raise(const struct evm_error *error, const char *what);
 /* The SQLSTATE that db_raise gives a status. */
 extern int db_sqlstate(enum evm_status status);
 

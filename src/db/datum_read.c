@@ -17,7 +17,7 @@ static void read_value(struct evm_arena *arena, struct evm_abi_value *out,
 					   const struct evm_abi_type *type, const JsonbValue *json,
 					   const struct db_place *place);
 
-static void
+pg_noreturn static void
 refuse_kind(const struct evm_abi_type *type, const JsonbValue *json, const char *wanted,
 			const struct db_place *place)
 {
@@ -27,7 +27,7 @@ refuse_kind(const struct evm_abi_type *type, const JsonbValue *json, const char 
 					wanted, JsonbTypeName((JsonbValue *) json))));
 }
 
-static void
+pg_noreturn static void
 refuse_text(const struct evm_error *err, const struct db_place *place)
 {
 	db_raise(err, db_place_text(place));

@@ -156,7 +156,7 @@ db_abi_to_datum(const struct evm_abi_type *type, const struct evm_abi_value *val
 
 /* ---- from SQL -------------------------------------------------------------------- */
 
-static void
+pg_noreturn static void
 refuse_null(const struct db_place *place)
 {
 	ereport(ERROR,

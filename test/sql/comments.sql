@@ -20,7 +20,7 @@ WHERE c.relnamespace = 'rflow'::regnamespace
   AND a.attnum > 0
   AND NOT a.attisdropped
   AND col_description(a.attrelid, a.attnum) IS NULL
-ORDER BY 1, 2;
+ORDER BY c.relname COLLATE "C", a.attnum;
 
 -- Functions that users call run in parallel queries and say what they promise.
 SELECT p.oid::regprocedure AS unsafe
