@@ -96,7 +96,8 @@ connect_client(struct watcher *watcher, int timeout_ms)
 	for (int i = 0; i < options.url_count; i++)
 		texts[i] = list_nth(urls, i);
 	options.urls = texts;
-	if (watcher->client != NULL && same_urls(urls, watcher->urls))
+	if (watcher->client != NULL && watcher->timeout_ms == timeout_ms &&
+		same_urls(urls, watcher->urls))
 	{
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
@@ -107,6 +108,7 @@ connect_client(struct watcher *watcher, int timeout_ms)
 	watcher->client = NULL;
 	watcher->network_context = context;
 	watcher->urls = urls;
+	watcher->timeout_ms = timeout_ms;
 	watcher->client = rpc_client_create(&options);
 	watcher->identified = 0;
 	MemoryContextSwitchTo(old);

@@ -22,6 +22,7 @@ struct watcher
 
 	/* of the network's row */
 	MemoryContext network_context;
+	int			timeout_ms;
 	List	   *urls;
 	struct rpc_client *client;
 	uint64		identified;		/* generation of the client that is known to be on our chain; 0: none */
