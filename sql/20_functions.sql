@@ -36,6 +36,9 @@ COMMENT ON FUNCTION rflow.abi_encode_json(text, jsonb) IS 'ABI encoding of an ar
 CREATE FUNCTION rflow.abi_encode_packed(types text, VARIADIC arguments "any") RETURNS rflow.hex
 	LANGUAGE C IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_abi_encode_packed';
 COMMENT ON FUNCTION rflow.abi_encode_packed(text, "any") IS 'Packed encoding, as Solidity''s abi.encodePacked';
+CREATE FUNCTION rflow.abi_encode_packed_json(types text, arguments jsonb) RETURNS rflow.hex
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_abi_encode_packed_json';
+COMMENT ON FUNCTION rflow.abi_encode_packed_json(text, jsonb) IS 'Packed encoding of an array of values, or of an object by name';
 CREATE FUNCTION rflow.abi_decode(types text, data rflow.hex) RETURNS jsonb
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_abi_decode';
 COMMENT ON FUNCTION rflow.abi_decode(text, rflow.hex) IS 'Decoded values as an object by name, arg0, arg1, … where unnamed: rflow.abi_decode(''address owner, uint256 value'', data)';
@@ -119,3 +122,18 @@ COMMENT ON FUNCTION rflow.recover_message(bytea, rflow.hex) IS 'The signer of a 
 CREATE FUNCTION rflow.namehash(name text) RETURNS rflow.hex
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_namehash';
 COMMENT ON FUNCTION rflow.namehash(text) IS 'Node of an ENS name (EIP-137). Names of ASCII characters only';
+CREATE FUNCTION rflow.hash_message(message text) RETURNS rflow.hex
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_hash_message_text';
+COMMENT ON FUNCTION rflow.hash_message(text) IS 'What a wallet signs for a message (EIP-191, personal_sign)';
+CREATE FUNCTION rflow.hash_message(message bytea) RETURNS rflow.hex
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_hash_message';
+COMMENT ON FUNCTION rflow.hash_message(bytea) IS 'What a wallet signs for a message of bytes (EIP-191, personal_sign)';
+CREATE FUNCTION rflow.hash_typed_data(typed_data json) RETURNS rflow.hex
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_hash_typed_data';
+COMMENT ON FUNCTION rflow.hash_typed_data(json) IS 'What a wallet signs for typed data (EIP-712): an object of types, primaryType, domain and message';
+CREATE FUNCTION rflow.recover_typed_data(typed_data json, signature rflow.hex) RETURNS rflow.address
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_recover_typed_data';
+COMMENT ON FUNCTION rflow.recover_typed_data(json, rflow.hex) IS 'The signer of typed data (EIP-712)';
+CREATE FUNCTION rflow.decode_transaction(raw rflow.hex) RETURNS jsonb
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_decode_transaction';
+COMMENT ON FUNCTION rflow.decode_transaction(rflow.hex) IS 'A raw signed transaction of any type: its fields, its hash, and who signed it';

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "api/codec_source.h"
+#include "api/jsonb_build.h"
 #include "catalog/pg_type.h"
 #include "db/datum.h"
 #include "fmgr.h"
@@ -73,29 +74,6 @@ decode_log(struct evm_arena *arena, const struct evm_abi_item *event, const stru
 	return db_abi_params_to_jsonb(event->inputs, event->input_count, values);
 }
 
-static void
-push_member(JsonbParseState **state, const char *name, JsonbValue *value)
-{
-	JsonbValue key;
-
-	key.type = jbvString;
-	key.val.string.val = (char *) name;
-	key.val.string.len = (int) strlen(name);
-	pushJsonbValue(state, WJB_KEY, &key);
-	pushJsonbValue(state, WJB_VALUE, value);
-}
-
-static void
-push_text_member(JsonbParseState **state, const char *name, const char *text)
-{
-	JsonbValue value;
-
-	value.type = jbvString;
-	value.val.string.val = (char *) text;
-	value.val.string.len = (int) strlen(text);
-	push_member(state, name, &value);
-}
-
 /* {kind: name, "signature": …, "args": {…}} */
 static Datum
 describe(const struct evm_abi_item *item, const char *kind, Jsonb *args)
@@ -105,9 +83,9 @@ describe(const struct evm_abi_item *item, const char *kind, Jsonb *args)
 
 	JsonbToJsonbValue(args, &arguments);
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
-	push_text_member(&state, kind, item->name);
-	push_text_member(&state, "signature", item->signature);
-	push_member(&state, "args", &arguments);
+	api_push_text(&state, kind, item->name);
+	api_push_text(&state, "signature", item->signature);
+	api_push_value(&state, "args", &arguments);
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }
 
@@ -126,20 +104,6 @@ decode_call(const struct evm_abi_item *item, struct evm_bytes data)
 	return decode_params(item->inputs, item->input_count, arguments, item->signature);
 }
 
-static text *
-utf8_to_text(const char *utf8)
-{
-	struct evm_bytes bytes = {(const uint8 *) utf8, strlen(utf8)};
-	size_t len;
-	const char *converted = db_utf8_to_server(&len, bytes);
-
-	if (converted == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNTRANSLATABLE_CHARACTER),
-				 errmsg("the reason has characters that this database's encoding lacks")));
-	return cstring_to_text_with_len(converted, (int) len);
-}
-
 static Datum
 decode_revert(const struct evm_abi *abi, struct evm_bytes data)
 {
@@ -149,7 +113,7 @@ decode_revert(const struct evm_abi *abi, struct evm_bytes data)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the revert's data needs more memory than allowed")));
-	return PointerGetDatum(utf8_to_text(revert.text));
+	return CStringGetTextDatum(db_utf8_for_people(revert.text));
 }
 
 /* ---- SQL functions ------------------------------------------------------------------- */

@@ -68,6 +68,23 @@ rflow_abi_encode_packed(PG_FUNCTION_ARGS)
 						encoded, &err, "abi_encode_packed");
 }
 
+PG_FUNCTION_INFO_V1(rflow_abi_encode_packed_json);
+Datum
+rflow_abi_encode_packed_json(PG_FUNCTION_ARGS)
+{
+	const struct api_source *source = api_source(fcinfo, 0, API_SOURCE_TYPES);
+	struct evm_arena *arena = api_codec_arena();
+	struct evm_bytes encoded;
+	struct evm_error err;
+	struct evm_abi_value *values =
+		db_abi_params_from_jsonb(arena, source->params, source->param_count, PG_GETARG_JSONB_P(1),
+								 "abi_encode_packed_json");
+
+	return hex_or_raise(evm_abi_encode_packed(arena, &encoded, source->params, values,
+											  source->param_count, &err),
+						encoded, &err, "abi_encode_packed_json");
+}
+
 static const struct evm_abi_item *
 function_argument(FunctionCallInfo fcinfo)
 {

@@ -10,6 +10,7 @@
 #include "evm/namehash.h"
 #include "evm/personal.h"
 #include "evm/tx.h"
+#include "evm/typed_data.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
 
@@ -73,7 +74,7 @@ rflow_namehash(PG_FUNCTION_ARGS)
 	if (evm_ens_normalize(api_codec_arena(), &normal, (const char *) name.data, name.len, &err) !=
 			EVM_OK ||
 		evm_namehash(&hash, (const char *) normal.data, normal.len, &err) != EVM_OK)
-		db_raise(&err, "namehash");
+		db_raise(&err, NULL);
 	return hash_datum(&hash);
 }
 
@@ -116,20 +117,28 @@ recover(const struct evm_hash *hash, Datum signature_bytes)
 	struct evm_error err;
 
 	if (evm_signature_from_bytes(&signature, bytes.data, bytes.len, &err) != EVM_OK)
-		db_raise(&err, "signature");
+		db_raise(&err, NULL);
 	if (evm_recover(&address, hash, &signature) != EVM_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("signature: no key can have made it for this hash")));
+				 errmsg("no key can have made the signature for this hash")));
 	return db_address_datum(&address);
+}
+
+static struct evm_hash
+message_hash(struct evm_bytes message)
+{
+	struct evm_hash hash;
+
+	evm_personal_hash(&hash, message.data, message.len);
+	return hash;
 }
 
 static Datum
 recover_message(struct evm_bytes message, Datum signature)
 {
-	struct evm_hash hash;
+	struct evm_hash hash = message_hash(message);
 
-	evm_personal_hash(&hash, message.data, message.len);
 	return recover(&hash, signature);
 }
 
@@ -154,4 +163,53 @@ Datum
 rflow_recover_message_text(PG_FUNCTION_ARGS)
 {
 	return recover_message(utf8_argument(PG_GETARG_TEXT_PP(0)), PG_GETARG_DATUM(1));
+}
+
+PG_FUNCTION_INFO_V1(rflow_hash_message);
+Datum
+rflow_hash_message(PG_FUNCTION_ARGS)
+{
+	struct evm_hash hash = message_hash(db_datum_hex(PG_GETARG_DATUM(0)));
+
+	return hash_datum(&hash);
+}
+
+PG_FUNCTION_INFO_V1(rflow_hash_message_text);
+Datum
+rflow_hash_message_text(PG_FUNCTION_ARGS)
+{
+	struct evm_hash hash = message_hash(utf8_argument(PG_GETARG_TEXT_PP(0)));
+
+	return hash_datum(&hash);
+}
+
+static struct evm_hash
+typed_data_hash(text *json)
+{
+	struct evm_bytes utf8 = utf8_argument(json);
+	struct evm_typed_data typed_data;
+	struct evm_error err;
+
+	if (evm_typed_data_hash(api_codec_arena(), &typed_data, (const char *) utf8.data, utf8.len,
+							&err) != EVM_OK)
+		db_raise(&err, NULL);
+	return typed_data.digest;
+}
+
+PG_FUNCTION_INFO_V1(rflow_hash_typed_data);
+Datum
+rflow_hash_typed_data(PG_FUNCTION_ARGS)
+{
+	struct evm_hash hash = typed_data_hash(PG_GETARG_TEXT_PP(0));
+
+	return hash_datum(&hash);
+}
+
+PG_FUNCTION_INFO_V1(rflow_recover_typed_data);
+Datum
+rflow_recover_typed_data(PG_FUNCTION_ARGS)
+{
+	struct evm_hash hash = typed_data_hash(PG_GETARG_TEXT_PP(0));
+
+	return recover(&hash, PG_GETARG_DATUM(1));
 }

@@ -289,6 +289,30 @@ db_utf8_to_server(size_t *len, struct evm_bytes utf8)
 	return (const char *) text;
 }
 
+char *
+db_utf8_for_people(const char *utf8)
+{
+	struct evm_bytes character = {(const uint8 *) utf8, strlen(utf8)};
+	size_t len;
+	const char *text = db_utf8_to_server(&len, character);
+	StringInfoData shown;
+
+	if (text != NULL)
+		return pnstrdup(text, len);
+	initStringInfo(&shown);
+	while (*character.data != '\0')
+	{
+		character.len = (size_t) pg_utf_mblen(character.data);
+		text = db_utf8_to_server(&len, character);
+		if (text != NULL)
+			appendBinaryStringInfo(&shown, text, (int) len);
+		else
+			appendStringInfo(&shown, "\\u{%x}", (unsigned) utf8_to_unicode(character.data));
+		character.data += character.len;
+	}
+	return shown.data;
+}
+
 struct evm_bytes
 db_server_to_utf8(const char *text, size_t len)
 {

@@ -24,7 +24,10 @@ extern const struct db_types *db_types(void);
 /* An arena whose memory belongs to the given context; freed with it.  Never raises while in use. */
 extern struct evm_arena *db_arena_create(MemoryContext context, size_t limit_bytes);
 
-/* Turns a status of the pure layer into ereport(ERROR): fitting SQLSTATE, "what: message". */
+/*
+ * Turns a status of the pure layer into ereport(ERROR): fitting SQLSTATE, "what: message", or the
+ * message alone when what is NULL.
+ */
 pg_noreturn extern void db_raise(const struct evm_error *error, const char *what);
 /* The SQLSTATE that db_raise gives a status. */
 extern int db_sqlstate(enum evm_status status);
@@ -47,6 +50,11 @@ extern char *db_numeric_text(Datum numeric);
  * or palloc'd.  NULL when it is not valid, has a NUL, or a character that the encoding lacks.
  */
 extern const char *db_utf8_to_server(size_t *len, struct evm_bytes utf8);
+/*
+ * Text that the pure layer made for people (the words of a revert), in the server's encoding,
+ * palloc'd and terminated.  Characters that the encoding lacks are written \u{20ac}.
+ */
+extern char *db_utf8_for_people(const char *utf8);
 /* The reverse; raises on a character that Unicode lacks. */
 extern struct evm_bytes db_server_to_utf8(const char *text, size_t len);
 

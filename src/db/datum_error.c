@@ -65,6 +65,8 @@ db_sqlstate(enum evm_status status)
 void
 db_raise(const struct evm_error *error, const char *what)
 {
-	ereport(ERROR, (errcode(db_sqlstate(error->status)), errmsg("%s: %s", what, error->message)));
+	ereport(ERROR,
+			(errcode(db_sqlstate(error->status)),
+			 what == NULL ? errmsg("%s", error->message) : errmsg("%s: %s", what, error->message)));
 	pg_unreachable();
 }
