@@ -114,6 +114,7 @@ struct worker_slot
 	int proc_number;                    /* whose latch wakes it */
 	bool has_extension;                 /* a coordinator has found the extension in its database */
 	bool absent;                        /* a coordinator ended because there is none */
+	bool lacks_process;                 /* max_worker_processes was used up at its last start */
 	bool wanted;                        /* mark of the parent's reconciling */
 	TimestampTz started_at;
 	int failures; /* in a row */

@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "db/crash.h"
+#include "db/settings.h"
 #include "db/statement.h"
 #include "db/wake.h"
 #include "miscadmin.h"
@@ -122,6 +123,11 @@ want_all(const struct plan *plan)
 			if (!want(plan, network_kinds[i], lfirst(lc), 0))
 				return false;
 		}
+	}
+	for (int i = 0; i < rflow_executors; i++)
+	{
+		if (!want(plan, WORKER_EXECUTOR, "", i))
+			return false;
 	}
 	return true;
 }

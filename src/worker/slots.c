@@ -194,6 +194,7 @@ needs_start(struct worker_slot *slot, TimestampTz now, double *delay)
 	if (*delay > 0)
 		return false;
 	slot->state = SLOT_STARTING;
+	slot->lacks_process = false;
 	slot->epoch++;
 	slot->started_at = now;
 	return true;
@@ -255,6 +256,7 @@ start_slot(struct worker_slot *slot, const struct worker_slot *copy)
 	if (slot->epoch == copy->epoch && slot->state == SLOT_STARTING)
 	{
 		slot->state = SLOT_WAITING;
+		slot->lacks_process = true;
 		slot->restart_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PROCESS_RETRY_MS);
 		set_status(slot, "waits for a process: max_worker_processes is too small");
 	}
@@ -312,13 +314,9 @@ worker_reconcile(const struct slot_family *family)
 		}
 		copy = *slot;
 		LWLockRelease(db_shared->lock);
-		if (start && !start_slot(slot, &copy))
-		{
-			slot_delay = PROCESS_RETRY_MS;
-			lack = true;
-		}
-		else if (start)
-			slot_delay = START_TIMEOUT_MS;
+		if (start)
+			slot_delay = start_slot(slot, &copy) ? START_TIMEOUT_MS : PROCESS_RETRY_MS;
+		lack = lack || (in_family(slot, family) && slot->lacks_process);
 		delay = sooner(delay, slot_delay);
 	}
 	if (family->coordinators)

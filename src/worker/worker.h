@@ -87,6 +87,7 @@ enum worker_duty
 {
 	DUTY_NETWORK_WATCH, /* follow a network of this database; key: its name */
 	DUTY_NETWORK_RELAY, /* send on a network of this database; key: its name */
+	DUTY_RUNS,          /* go on with a share of the runs of this database; key: "share of all" */
 	DUTY_ACCOUNT        /* use nonces of an account, server-wide; key: "chain id:0x…" */
 };
 

@@ -2,7 +2,7 @@
 use strict;
 use warnings;
 
-use List::Util qw(sum max);
+use List::Util qw(sum);
 use POSIX qw(sysconf _SC_CLK_TCK);
 use PostgreSQL::Test::Utils;
 use RflowTest;
@@ -36,10 +36,10 @@ sub starts
 }
 
 # What the start has left to do is done.
-my %seen = starts();
 poll_until($node,
 	"SELECT max(query_start) < clock_timestamp() - interval '3 s' FROM pg_stat_activity WHERE backend_type LIKE 'rflow%'"
 );
+my %seen = starts();
 my %statements;
 my %before  = starts();
 my @pids    = map { (split ' ')[-1] } keys %before;
@@ -58,6 +58,7 @@ while (time - $begin < $WATCH_S)
 }
 cmp_ok($statements{$_} // 0, '<=', 1, "$_: at most one statement") for sort keys %before;
 is(join(' ', sort keys %before), join(' ', sort keys %seen), 'none was restarted');
+is(scalar(grep { /watcher|relayer|coordinator|launcher/ } keys %before), 4, 'all are there');
 SKIP:
 {
 	skip 'no /proc', 1 unless $on_proc;

@@ -2,6 +2,7 @@
 use strict;
 use warnings;
 
+use IPC::Run;
 use PostgreSQL::Test::Utils;
 use RflowTest;
 use Test::More;
@@ -57,6 +58,17 @@ my $session = $node->background_psql('second');
 $session->query_safe('SELECT 1');
 my ($code, $out, $err) = $node->psql('postgres', 'DROP DATABASE second');
 like($err, qr/is being accessed by other users/, 'a client is in the way');
+poll_until($node, workers_of('second'), 3);
+
+# So does one whose session is terminated while it holds them.
+my $drop = IPC::Run::start(
+	[ 'psql', '-X', '-c', 'DROP DATABASE second', $node->connstr('postgres') ],
+	'<', \undef, '>', \my $drop_out, '2>', \my $drop_err);
+poll_until($node, workers_of('second'), 0);
+$node->safe_psql('postgres',
+	"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'DROP DATABASE second'");
+$drop->finish;
+like($drop_err, qr/terminating connection/, 'the command was terminated');
 poll_until($node, workers_of('second'), 3);
 succeeds('postgres', 'DROP DATABASE second WITH (FORCE)');
 
