@@ -1,4 +1,6 @@
 -- Builders of triggers and steps, and the triggers that check definitions when they are written.
+--
+-- The bodies of the builders are parsed when they are created (RETURN …): who calls them needs no USAGE of rflow_private.
 
 CREATE FUNCTION rflow_private.check_step(jsonb) RETURNS jsonb
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_check_step';
@@ -13,23 +15,20 @@ CREATE FUNCTION rflow.on_event(
 		event text,
 		confirmations integer DEFAULT NULL,
 		finality text DEFAULT NULL) RETURNS jsonb
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-SELECT rflow_private.check_trigger(jsonb_strip_nulls(jsonb_build_object(
-	'kind', 'event', 'contract', contract, 'event', event,
-	'confirmations', confirmations, 'finality', finality)))
-$$;
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN rflow_private.check_trigger(jsonb_strip_nulls(jsonb_build_object(
+		'kind', 'event', 'contract', contract, 'event', event,
+		'confirmations', confirmations, 'finality', finality)));
 COMMENT ON FUNCTION rflow.on_event IS 'Trigger: each log of an event of a contract. confirmations: blocks to wait first (0); finality: ''safe'' or ''finalized'' instead';
 
 CREATE FUNCTION rflow.on_start() RETURNS jsonb
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-SELECT rflow_private.check_trigger(jsonb_build_object('kind', 'start'))
-$$;
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN rflow_private.check_trigger(jsonb_build_object('kind', 'start'));
 COMMENT ON FUNCTION rflow.on_start() IS 'Trigger: rflow.start(workflow, input, key), inside the caller''s transaction';
 
 CREATE FUNCTION rflow.steps(VARIADIC steps jsonb[]) RETURNS jsonb
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-SELECT to_jsonb(steps)
-$$;
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN to_jsonb(steps);
 COMMENT ON FUNCTION rflow.steps(jsonb[]) IS 'The steps of a workflow, in order';
 
 CREATE FUNCTION rflow.read(
@@ -38,10 +37,9 @@ CREATE FUNCTION rflow.read(
 		function text,
 		args text DEFAULT '',
 		run_if text DEFAULT NULL) RETURNS jsonb
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-SELECT rflow_private.check_step(jsonb_strip_nulls(jsonb_build_object(
-	'kind', 'read', 'name', name, 'contract', contract, 'function', function, 'args', args, 'run_if', run_if)))
-$$;
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN rflow_private.check_step(jsonb_strip_nulls(jsonb_build_object(
+		'kind', 'read', 'name', name, 'contract', contract, 'function', function, 'args', args, 'run_if', run_if)));
 COMMENT ON FUNCTION rflow.read IS 'Step: calls a function of a contract (eth_call at the newest block). Its outputs are columns of the step''s name; a single one is also NAME.result';
 
 CREATE FUNCTION rflow.send_transaction(
@@ -59,33 +57,30 @@ CREATE FUNCTION rflow.send_transaction(
 		simulate text DEFAULT 'auto',
 		gas_limit text DEFAULT NULL,
 		max_fee_per_gas text DEFAULT NULL) RETURNS jsonb
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-SELECT rflow_private.check_step(jsonb_strip_nulls(jsonb_build_object(
-	'kind', 'send_transaction', 'name', name, 'relayer', relayer,
-	'contract', contract, 'function', function, 'args', args,
-	'recipient', recipient, 'data', data, 'value', value, 'run_if', run_if,
-	'wait_for', wait_for, 'confirmations', confirmations, 'simulate', simulate,
-	'gas_limit', gas_limit, 'max_fee_per_gas', max_fee_per_gas)))
-$$;
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN rflow_private.check_step(jsonb_strip_nulls(jsonb_build_object(
+		'kind', 'send_transaction', 'name', name, 'relayer', relayer,
+		'contract', contract, 'function', function, 'args', args,
+		'recipient', recipient, 'data', data, 'value', value, 'run_if', run_if,
+		'wait_for', wait_for, 'confirmations', confirmations, 'simulate', simulate,
+		'gas_limit', gas_limit, 'max_fee_per_gas', max_fee_per_gas)));
 COMMENT ON FUNCTION rflow.send_transaction IS 'Step: simulates a transaction and queues it with the relayer: a contract''s function with args, or recipient with data and value. wait_for: none, sent, mined, confirmed';
 
 CREATE FUNCTION rflow.sql(
 		name text,
 		statement text,
 		run_if text DEFAULT NULL) RETURNS jsonb
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-SELECT rflow_private.check_step(jsonb_strip_nulls(jsonb_build_object(
-	'kind', 'sql', 'name', name, 'statement', statement, 'run_if', run_if)))
-$$;
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN rflow_private.check_step(jsonb_strip_nulls(jsonb_build_object(
+		'kind', 'sql', 'name', name, 'statement', statement, 'run_if', run_if)));
 COMMENT ON FUNCTION rflow.sql IS 'Step: runs a statement as the workflow''s owner, in the transaction that journals the step. event, log, earlier steps, … may be used like columns of tables';
 
 CREATE FUNCTION rflow.stop(
 		name text,
 		run_if text DEFAULT NULL) RETURNS jsonb
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-SELECT rflow_private.check_step(jsonb_strip_nulls(jsonb_build_object(
-	'kind', 'stop', 'name', name, 'run_if', run_if)))
-$$;
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN rflow_private.check_step(jsonb_strip_nulls(jsonb_build_object(
+		'kind', 'stop', 'name', name, 'run_if', run_if)));
 COMMENT ON FUNCTION rflow.stop IS 'Step: ends the run as succeeded, where run_if is true';
 
 CREATE FUNCTION rflow_private.before_definition_change() RETURNS trigger
