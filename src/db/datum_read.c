@@ -106,28 +106,6 @@ read_address(struct evm_abi_value *out, const struct evm_abi_type *type, const J
 	out->bytes.len = sizeof(*address);
 }
 
-/* A string, or {"bytes": "0x…"} as db_abi_to_jsonb writes one that is no text. */
-static void
-read_string(struct evm_abi_value *out, const struct evm_abi_type *type, const JsonbValue *json,
-			const struct db_place *place)
-{
-	JsonbValue *bytes = NULL;
-
-	if (json->type == jbvString)
-	{
-		out->bytes = db_server_to_utf8(json->val.string.val, (size_t) json->val.string.len);
-		return;
-	}
-	if (json->type == jbvBinary && JsonContainerIsObject(json->val.binary.data) &&
-		JsonContainerSize(json->val.binary.data) == 1)
-		bytes = getKeyJsonValueFromContainer(json->val.binary.data, "bytes", 5, NULL);
-	if (bytes == NULL || bytes->type != jbvString)
-		refuse_kind(type, json, "string", place);
-	out->bytes = decode_hex(bytes, place);
-}
-
-/* ---- arrays and tuples --------------------------------------------------------------- */
-
 static JsonbContainer *
 container_of(const JsonbValue *json, bool is_array)
 {
@@ -142,6 +120,39 @@ container_of(const JsonbValue *json, bool is_array)
 		? container
 		: NULL;
 }
+
+/* The digits of {"bytes": "0x…"}, as db_abi_to_jsonb writes a string that is no text; or NULL. */
+static JsonbValue *
+bytes_member(const JsonbValue *json)
+{
+	JsonbContainer *object = container_of(json, false);
+	JsonbValue *bytes;
+
+	if (object == NULL || JsonContainerSize(object) != 1)
+		return NULL;
+	bytes = getKeyJsonValueFromContainer(object, "bytes", strlen("bytes"), NULL);
+	return bytes != NULL && bytes->type == jbvString ? bytes : NULL;
+}
+
+static void
+read_string(struct evm_abi_value *out, const struct evm_abi_type *type, const JsonbValue *json,
+			const struct db_place *place)
+{
+	JsonbValue *bytes;
+
+	if (json->type == jbvString)
+	{
+		out->bytes = db_server_to_utf8(json->val.string.val, (size_t) json->val.string.len);
+		return;
+	}
+	bytes = bytes_member(json);
+	if (bytes != NULL)
+		out->bytes = decode_hex(bytes, place);
+	else
+		refuse_kind(type, json, "string", place);
+}
+
+/* ---- arrays and tuples --------------------------------------------------------------- */
 
 static void
 read_array(struct evm_arena *arena, struct evm_abi_value *out, const struct evm_abi_type *type,
