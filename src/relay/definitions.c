@@ -58,7 +58,7 @@ read_network(struct relay_process *process)
 	Datum		parameters[1];
 
 	parameters[0] = CStringGetTextDatum(process->network);
-	if (db_execute(&load_network, parameters, NULL) != 1)
+	if (relay_fetch(process->config_context, &load_network, parameters) != 1)
 		return false;
 	process->chain_id = db_int64(0, 1);
 	process->confirmations = (int) db_int64(0, 2);
@@ -93,7 +93,7 @@ read_accounts(struct relay_process *process)
 	uint64		row;
 
 	parameters[0] = CStringGetTextDatum(process->network);
-	rows = db_execute(&load_accounts, parameters, NULL);
+	rows = relay_fetch(process->config_context, &load_accounts, parameters);
 	process->accounts = palloc0(sizeof(struct relay_account) * (rows + 1));
 	process->account_count = (int) rows;
 	for (row = 0; row < rows; row++)
@@ -136,7 +136,6 @@ relay_load_definitions(struct relay_process *process)
 	MemoryContextReset(process->config_context);
 	if (!process->begin(process->context, "relayer: definitions"))
 		return false;
-	MemoryContextSwitchTo(process->config_context);
 	found = read_network(process);
 	if (found)
 		read_accounts(process);

@@ -61,8 +61,8 @@ static struct db_statement load_live = {
 	"       a.max_priority_fee_per_gas, a.head_number, a.signed_at, a.broadcast_at, a.answer_class,"
 	"       a.answered_at"
 	"  FROM rflow_private.nonces n"
-	"  JOIN rflow_private.relayer_transactions t ON t.id = n.transaction_id"
 	"  JOIN rflow_private.relayer_attempts a USING (chain_id, address, nonce)"
+	"  JOIN rflow_private.relayer_transactions t ON t.id = n.transaction_id"
 	" WHERE n.chain_id = $1 AND NOT n.settled"
 	" ORDER BY n.address, n.nonce, a.attempt",
 	.types = {INT8OID},
@@ -72,7 +72,7 @@ static struct db_statement load_live = {
 static struct db_statement load_candidates = {
 	.sql =
 	"SELECT t.id, t.relayer, t.owner, t.recipient, t.value, t.data, t.gas_limit, t.max_fee_per_gas"
-	"  FROM pg_catalog.unnest($1, $2) AS r (name, room)"
+	"  FROM unnest($1, $2) AS r (name, room)"
 	" CROSS JOIN LATERAL (SELECT d.id"
 	"                       FROM rflow_private.due d"
 	"                      WHERE d.kind = 'send' AND d.owner = r.name AND d.wake_at <= $3"
@@ -96,6 +96,15 @@ static struct db_statement load_payload = {
 	.types = {INT8OID},
 	.count = 1
 };
+
+uint64
+relay_fetch(MemoryContext context, struct db_statement *statement, Datum *parameters)
+{
+	uint64		rows = db_execute(statement, parameters, NULL);
+
+	MemoryContextSwitchTo(context);
+	return rows;
+}
 
 static TimestampTz
 time_or_zero(uint64 row, int column)
@@ -143,13 +152,13 @@ number_or(uint64 row, int column, int64 otherwise)
 
 /* The watcher's newest header; what this process has asked for counts until that is higher. */
 static void
-read_head(struct relay_process *process, TimestampTz now)
+read_head(MemoryContext context, struct relay_process *process, TimestampTz now)
 {
 	Datum		parameters[1];
 	int64		number;
 
 	parameters[0] = CStringGetTextDatum(process->network);
-	if (db_execute(&load_head, parameters, NULL) == 0)
+	if (relay_fetch(context, &load_head, parameters) == 0)
 		return;
 	number = db_int64(0, 1);
 	process->has_base_fee = DatumGetBool(db_value(0, 2, NULL));
@@ -185,14 +194,14 @@ names_of(struct relay_process *process, bool (*chosen) (struct relay_account *ac
 }
 
 static void
-read_due(struct relay_process *process)
+read_due(MemoryContext context, struct relay_process *process)
 {
 	Datum		parameters[1];
 	uint64		rows;
 	uint64		row;
 
 	parameters[0] = PointerGetDatum(names_of(process, NULL, NULL));
-	rows = db_execute(&load_due, parameters, NULL);
+	rows = relay_fetch(context, &load_due, parameters);
 	for (row = 0; row < rows; row++)
 	{
 		struct relay_account *account = relay_find_account(process, db_text(row, 1));
@@ -205,7 +214,7 @@ read_due(struct relay_process *process)
 }
 
 static void
-read_keys(struct relay_process *process)
+read_keys(MemoryContext context, struct relay_process *process)
 {
 	Datum		parameters[1];
 	uint64		rows;
@@ -215,7 +224,7 @@ read_keys(struct relay_process *process)
 	for (i = 0; i < process->key_count; i++)
 		process->keys[i]->adopted = false;
 	parameters[0] = Int64GetDatum(process->chain_id);
-	rows = db_execute(&load_keys, parameters, NULL);
+	rows = relay_fetch(context, &load_keys, parameters);
 	for (row = 0; row < rows; row++)
 	{
 		struct relay_key *key =
@@ -276,7 +285,7 @@ read_nonce(struct relay_process *process, struct relay_nonce *nonce, struct rela
 
 /* Keys of other processes (another network on the same chain id) are theirs to track. */
 static void
-read_live(struct relay_process *process, struct relay_view *view)
+read_live(MemoryContext context, struct relay_process *process, struct relay_view *view)
 {
 	Datum		parameters[1];
 	struct relay_nonce *nonce = NULL;
@@ -287,7 +296,7 @@ read_live(struct relay_process *process, struct relay_view *view)
 	for (i = 0; i < process->key_count; i++)
 		process->keys[i]->in_flight = 0;
 	parameters[0] = Int64GetDatum(process->chain_id);
-	rows = db_execute(&load_live, parameters, NULL);
+	rows = relay_fetch(context, &load_live, parameters);
 	view->nonces = palloc0(sizeof(struct relay_nonce) * (rows + 1));
 	for (row = 0; row < rows; row++)
 	{
@@ -334,7 +343,7 @@ may_sign(struct relay_account *account, int room)
 }
 
 static void
-read_candidates(struct relay_process *process, struct relay_view *view)
+read_candidates(MemoryContext context, struct relay_process *process, struct relay_view *view)
 {
 	Datum		parameters[3];
 	ArrayType  *rooms;
@@ -346,7 +355,7 @@ read_candidates(struct relay_process *process, struct relay_view *view)
 	parameters[2] = TimestampTzGetDatum(view->now);
 	if (ARR_NDIM(rooms) == 0)
 		return;
-	rows = db_execute(&load_candidates, parameters, NULL);
+	rows = relay_fetch(context, &load_candidates, parameters);
 	view->candidates = palloc0(sizeof(struct relay_candidate) * (rows + 1));
 	for (row = 0; row < rows; row++)
 		read_candidate(process, &view->candidates[view->candidate_count++], row);
@@ -360,28 +369,27 @@ relay_load_view(struct relay_process *process, bool signing_held)
 
 	if (!process->begin(process->context, "relayer: what is due"))
 		return NULL;
-	MemoryContextSwitchTo(round);
 	view->now = GetCurrentTimestamp();
 	view->signing_held = signing_held;
-	read_head(process, view->now);
-	read_due(process);
-	read_live(process, view);
-	read_keys(process);
+	read_head(round, process, view->now);
+	read_due(round, process);
+	read_live(round, process, view);
+	read_keys(round, process);
 	if (!signing_held)
-		read_candidates(process, view);
+		read_candidates(round, process, view);
 	db_commit();
 	return view;
 }
 
 bool
-relay_read_payload(int64 id, struct relay_payload *out)
+relay_read_payload(MemoryContext context, int64 id, struct relay_payload *out)
 {
 	Datum		parameters[1];
 	Datum		recipient;
 	bool		isnull;
 
 	parameters[0] = Int64GetDatum(id);
-	if (db_execute(&load_payload, parameters, NULL) != 1)
+	if (relay_fetch(context, &load_payload, parameters) != 1)
 		return false;
 	recipient = db_value(0, 1, &isnull);
 	out->creates = isnull;

@@ -5,6 +5,7 @@
 #ifndef RELAY_LOAD_H
 #define RELAY_LOAD_H
 
+#include "db/statement.h"
 #include "relay/state.h"
 
 /*
@@ -32,7 +33,14 @@ struct relay_payload
 	char	   *abi;			/* JSON of a contract that is known at the recipient; NULL: none is */
 };
 
-/* In an open transaction, into the current context; false when there is no such transaction. */
-extern bool relay_read_payload(int64 id, struct relay_payload *out);
+/* In an open transaction, into a context; false when there is no such transaction. */
+extern bool relay_read_payload(MemoryContext context, int64 id, struct relay_payload *out);
+
+/*
+ * db_execute, and makes the context current, so that what is read from the rows lives in it: SPI leaves
+ * a context of its own, which ends with the connection.
+ */
+extern uint64 relay_fetch(MemoryContext context, struct db_statement *statement,
+						  Datum *parameters);
 
 #endif							/* RELAY_LOAD_H */

@@ -272,7 +272,8 @@ read_payload(const struct relay_order *order, struct relay_payload *payload)
 		payload->value = order->candidate->value;
 		payload->data = order->candidate->data;
 	}
-	else if (!relay_read_payload(order->nonce->transaction_id, payload))
+	else if (!relay_read_payload(CurrentMemoryContext, order->nonce->transaction_id,
+								 payload))
 		elog(ERROR, "transaction %lld has gone", (long long) order->nonce->transaction_id);
 }
 

@@ -105,10 +105,9 @@ load_payloads(struct relay_process *process, struct follow_up *follow_ups, int c
 		return true;
 	if (!process->begin(process->context, "relayer: what reverted"))
 		return false;
-	MemoryContextSwitchTo(round);
 	for (i = 0; i < count; i++)
 		if (wants_reason(follow_ups[i].nonce))
-			(void) relay_read_payload(follow_ups[i].nonce->transaction_id,
+			(void) relay_read_payload(round, follow_ups[i].nonce->transaction_id,
 									  &follow_ups[i].payload);
 	db_commit();
 	return true;
