@@ -6,12 +6,17 @@
 
 #include "access/xact.h"
 #include "catalog/pg_authid.h"
+#include "catalog/namespace.h"
+#include "commands/async.h"
 #include "commands/prepare.h"
+#include "commands/sequence.h"
 #include "db/owner.h"
+#include "db/statement.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/portal.h"
 #include "utils/syscache.h"
 #include "utils/timeout.h"
 
@@ -60,7 +65,10 @@ db_statement_timeout_start(int timeout_ms)
 void
 db_statement_timeout_stop(void)
 {
-	disable_timeout(STATEMENT_TIMEOUT, false);
+	disable_timeout(STATEMENT_TIMEOUT, true);
+	/* It may have fired after the last look at interrupts: what comes now is ours. */
+	if (get_timeout_indicator(STATEMENT_TIMEOUT, true))
+		QueryCancelPending = false;
 }
 
 void
@@ -73,4 +81,29 @@ db_abort_user_transaction(void)
 	DropAllPreparedStatements();
 	LockReleaseAll(USER_LOCKMETHOD, true);
 	MemoryContextSwitchTo(context);
+}
+
+void
+db_commit_as(Oid owner)
+{
+	Oid			user;
+	int			context;
+
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE);
+	db_commit();
+	SetUserIdAndSecContext(user, context);
+}
+
+/* What DISCARD ALL does, short of plans. */
+void
+db_reset_session(void)
+{
+	PortalHashTableDeleteAll();
+	ResetAllOptions();
+	DropAllPreparedStatements();
+	Async_UnlistenAll();
+	LockReleaseAll(USER_LOCKMETHOD, true);
+	ResetTempTableNamespace();
+	ResetSequenceCaches();
 }

@@ -37,4 +37,17 @@ extern void db_statement_timeout_stop(void);
  */
 extern void db_abort_user_transaction(void);
 
+/*
+ * As db_commit, with the id of the owner whose code ran in the transaction: what of it is left to run at the
+ * commit (a deferred trigger, a held cursor) has the owner's rights, not ours.
+ */
+extern void db_commit_as(Oid owner);
+
+/*
+ * Removes what user code may have left in the session: temporary objects, held cursors, prepared statements,
+ * advisory locks, sequence values, settings.  Kept plans stay.  In a transaction of its own; whoever calls it
+ * does not go on after an error.
+ */
+extern void db_reset_session(void);
+
 #endif							/* DB_OWNER_H */

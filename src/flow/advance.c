@@ -163,7 +163,10 @@ prepare_step(struct flow_run *run, struct flow_turn *turn)
 {
 	struct flow_step *step = current_step(run);
 
-	step->kind->prepare(run, step, turn);
+	if (step->kind->execute != NULL)
+		flow_run_defer(run);	/* its conditions hold: the executor does it in a transaction of its own */
+	else
+		step->kind->prepare(run, step, turn);
 	return rpc_batch_bytes(turn->batch) < RPC_MAX_REQUEST_BYTES / 2;
 }
 

@@ -12,31 +12,12 @@
 #include "db/statement.h"
 #include "db/wake.h"
 #include "flow/claim.h"
+#include "flow/row_shape.h"
 #include "flow/step_kind.h"
-#include "funcapi.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
-
-/* A relation that a statement reads: its columns, and the descriptor made of them once. */
-struct row_shape
-{
-	const char *name;
-	struct
-	{
-		const char *name;
-		Oid			type;		/* of ours: HEX_COLUMN or ADDRESS_COLUMN */
-	}			columns[24];
-	int			count;
-	TupleDesc	desc;
-	Oid			made_for;		/* db_types()->hex when desc was made */
-};
-
-/* Placeholders for types whose OIDs are known only in the database. */
-#define HEX_COLUMN ((Oid) 1)
-#define ADDRESS_COLUMN ((Oid) 2)
 
 enum
 {
@@ -122,57 +103,6 @@ static struct db_statement insert_due = {
 	"    ON CONFLICT DO NOTHING"
 };
 
-/* The descriptor is made inside a transaction and kept; again when the extension was made again. */
-static TupleDesc
-describe(struct row_shape *shape)
-{
-	MemoryContext old;
-
-	if (shape->desc != NULL && shape->made_for == db_types()->hex)
-		return shape->desc;
-	old = MemoryContextSwitchTo(TopMemoryContext);
-	shape->desc = CreateTemplateTupleDesc(shape->count);
-	for (int i = 0; i < shape->count; i++)
-	{
-		Oid			type = shape->columns[i].type;
-
-		if (type == HEX_COLUMN)
-			type = db_types()->hex;
-		else if (type == ADDRESS_COLUMN)
-			type = db_types()->address;
-		TupleDescInitEntry(shape->desc, i + 1, shape->columns[i].name, type, -1, 0);
-	}
-	shape->made_for = db_types()->hex;
-	MemoryContextSwitchTo(old);
-	return shape->desc;
-}
-
-static uint64
-execute_with_rows(struct db_statement *statement, struct row_shape *shape, Tuplestorestate *rows)
-{
-	uint64		touched;
-
-	db_register(shape->name, shape->desc, rows);
-	touched = db_execute(statement, NULL, NULL);
-	db_unregister(shape->name);
-	tuplestore_end(rows);
-	return touched;
-}
-
-static void
-put(Datum *values, bool *nulls, int column, Datum value)
-{
-	values[column] = value;
-	nulls[column] = false;
-}
-
-static void
-put_jsonb(Datum *values, bool *nulls, int column, Jsonb *json)
-{
-	if (json != NULL)
-		put(values, nulls, column, JsonbPGetDatum(json));
-}
-
 static void
 put_scope(Datum *values, bool *nulls, int column, const struct flow_run *run, int scope_column)
 {
@@ -221,24 +151,24 @@ put_run(Tuplestorestate *rows, const struct flow_run *run, const char *network, 
 	int			log = definition->scope.log_first;
 
 	memset(nulls, true, sizeof(nulls));
-	put(values, nulls, RUN_KEY, db_hex_datum(run->key, sizeof(run->key)));
+	flow_row_put(values, nulls, RUN_KEY, db_hex_datum(run->key, sizeof(run->key)));
 	put_scope(values, nulls, RUN_ID, run, definition->scope.run_first);
 	put_scope(values, nulls, RUN_WORKFLOW, run, definition->scope.run_first + 1);
-	put(values, nulls, RUN_VERSION, Int32GetDatum(definition->version));
-	put(values, nulls, RUN_INCARNATION, Int32GetDatum(run->incarnation));
-	put(values, nulls, RUN_OWNER, ObjectIdGetDatum(definition->owner));
-	put(values, nulls, RUN_STATE, CStringGetTextDatum(flow_state_name(run->state)));
-	put(values, nulls, RUN_NEXT_STEP, Int32GetDatum(run->next_step));
+	flow_row_put(values, nulls, RUN_VERSION, Int32GetDatum(definition->version));
+	flow_row_put(values, nulls, RUN_INCARNATION, Int32GetDatum(run->incarnation));
+	flow_row_put(values, nulls, RUN_OWNER, ObjectIdGetDatum(definition->owner));
+	flow_row_put(values, nulls, RUN_STATE, CStringGetTextDatum(flow_state_name(run->state)));
+	flow_row_put(values, nulls, RUN_NEXT_STEP, Int32GetDatum(run->next_step));
 	if (network != NULL)
-		put(values, nulls, RUN_NETWORK, CStringGetTextDatum(network));
+		flow_row_put(values, nulls, RUN_NETWORK, CStringGetTextDatum(network));
 	for (int i = 0; run->has_log && i <= RUN_ADDRESS - RUN_BLOCK_NUMBER; i++)
 		put_scope(values, nulls, RUN_BLOCK_NUMBER + i, run, log + i);
-	put_jsonb(values, nulls, RUN_EVENT, run->event);
-	put_jsonb(values, nulls, RUN_INPUT, run->input);
-	put_jsonb(values, nulls, RUN_ERROR, run->error);
-	put(values, nulls, RUN_CREATED_AT, TimestampTzGetDatum(run->created_at));
+	flow_row_put_jsonb(values, nulls, RUN_EVENT, run->event);
+	flow_row_put_jsonb(values, nulls, RUN_INPUT, run->input);
+	flow_row_put_jsonb(values, nulls, RUN_ERROR, run->error);
+	flow_row_put(values, nulls, RUN_CREATED_AT, TimestampTzGetDatum(run->created_at));
 	if (is_final(run))
-		put(values, nulls, RUN_FINISHED_AT, TimestampTzGetDatum(now));
+		flow_row_put(values, nulls, RUN_FINISHED_AT, TimestampTzGetDatum(now));
 	tuplestore_putvalues(rows, run_shape.desc, values, nulls);
 }
 
@@ -285,7 +215,7 @@ flow_write_sends(struct flow_run **runs, int count, TimestampTz now)
 	for (int i = 0; i < count; i++)
 	{
 		foreach(cell, runs[i]->sends)
-			((struct relay_send *) lfirst(cell))->id = sends[next++].id;
+			*(struct relay_send *) lfirst(cell) = sends[next++];
 	}
 }
 
@@ -298,29 +228,28 @@ put_entry(Tuplestorestate *rows, const struct flow_run *run, const struct flow_e
 
 	memset(nulls, true, sizeof(nulls));
 	put_scope(values, nulls, STEP_RUN_ID, run, run->definition->scope.run_first);
-	put(values, nulls, STEP_STEP, CStringGetTextDatum(entry->step->name));
-	put(values, nulls, STEP_POSITION, Int32GetDatum(entry->step->index));
-	put(values, nulls, STEP_KIND, CStringGetTextDatum(entry->step->kind->name));
-	put(values, nulls, STEP_STATE, CStringGetTextDatum(step_state_name(entry->state)));
-	put(values, nulls, STEP_ATTEMPT, Int32GetDatum(entry->attempt));
-	put_jsonb(values, nulls, STEP_RESULT, entry->result);
-	put_jsonb(values, nulls, STEP_ERROR, entry->error);
+	flow_row_put(values, nulls, STEP_STEP, CStringGetTextDatum(entry->step->name));
+	flow_row_put(values, nulls, STEP_POSITION, Int32GetDatum(entry->step->index));
+	flow_row_put(values, nulls, STEP_KIND, CStringGetTextDatum(entry->step->kind->name));
+	flow_row_put(values, nulls, STEP_STATE, CStringGetTextDatum(step_state_name(entry->state)));
+	flow_row_put(values, nulls, STEP_ATTEMPT, Int32GetDatum(entry->attempt));
+	flow_row_put_jsonb(values, nulls, STEP_RESULT, entry->result);
+	flow_row_put_jsonb(values, nulls, STEP_ERROR, entry->error);
 	if (transaction_id != 0)
-		put(values, nulls, STEP_TRANSACTION_ID, Int64GetDatum(transaction_id));
-	put(values, nulls, STEP_STARTED_AT, TimestampTzGetDatum(entry->started_at));
+		flow_row_put(values, nulls, STEP_TRANSACTION_ID, Int64GetDatum(transaction_id));
+	flow_row_put(values, nulls, STEP_STARTED_AT, TimestampTzGetDatum(entry->started_at));
 	if (entry->finished_at != 0)
-		put(values, nulls, STEP_FINISHED_AT, TimestampTzGetDatum(entry->finished_at));
+		flow_row_put(values, nulls, STEP_FINISHED_AT, TimestampTzGetDatum(entry->finished_at));
 	tuplestore_putvalues(rows, step_shape.desc, values, nulls);
 }
 
 void
 flow_write_journal(struct flow_run **runs, int count)
 {
-	Tuplestorestate *rows = tuplestore_begin_heap(false, false, work_mem);
+	Tuplestorestate *rows = flow_rows_begin(&step_shape);
 	bool		any = false;
 	ListCell   *cell;
 
-	describe(&step_shape);
 	for (int i = 0; i < count; i++)
 	{
 		foreach(cell, runs[i]->journal)
@@ -330,9 +259,30 @@ flow_write_journal(struct flow_run **runs, int count)
 		}
 	}
 	if (any)
-		(void) execute_with_rows(&insert_steps, &step_shape, rows);
+		(void) flow_rows_execute(&insert_steps, &step_shape, rows);
 	else
 		tuplestore_end(rows);
+}
+
+/*
+ * Is an executor to look at it, and from when?  What was in the outbox before may have settled before:
+ * then nobody tells the run any more.
+ */
+static bool
+is_due(const struct flow_run *run)
+{
+	ListCell   *cell;
+
+	if (run->state == FLOW_READY)
+		return true;
+	if (run->state != FLOW_WAITING)
+		return false;
+	foreach(cell, run->sends)
+	{
+		if (((const struct relay_send *) lfirst(cell))->duplicate)
+			return true;
+	}
+	return false;
 }
 
 void
@@ -346,13 +296,10 @@ flow_write_due(struct flow_run **runs, int count, TimestampTz now)
 		bool		nulls[3] = {false, false, false};
 		char		bucket[2] = {runs[i]->id_text[0], '\0'};
 
-		if (runs[i]->state != FLOW_READY)
+		if (!is_due(runs[i]))
 			continue;
 		if (rows == NULL)
-		{
-			describe(&due_shape);
-			rows = tuplestore_begin_heap(false, false, work_mem);
-		}
+			rows = flow_rows_begin(&due_shape);
 		values[0] = CStringGetTextDatum(bucket);
 		values[1] = TimestampTzGetDatum(runs[i]->wake_at != 0 ? runs[i]->wake_at : now);
 		values[2] = CStringGetTextDatum(runs[i]->id_text);
@@ -360,20 +307,19 @@ flow_write_due(struct flow_run **runs, int count, TimestampTz now)
 	}
 	if (rows == NULL)
 		return;
-	(void) execute_with_rows(&insert_due, &due_shape, rows);
+	(void) flow_rows_execute(&insert_due, &due_shape, rows);
 	db_wake_at_commit(WAKE_EXECUTORS);
 }
 
 int
 flow_claim(struct flow_run **runs, int count, const char *network, TimestampTz now)
 {
-	Tuplestorestate *rows = tuplestore_begin_heap(false, false, work_mem);
+	Tuplestorestate *rows = flow_rows_begin(&run_shape);
 	int			won;
 
-	describe(&run_shape);
 	for (int i = 0; i < count; i++)
 		put_run(rows, runs[i], network, now);
-	won = execute_with_rows(&insert_runs, &run_shape, rows);
+	won = flow_rows_execute(&insert_runs, &run_shape, rows);
 	won = keep_winners(runs, count, won);
 	flow_write_sends(runs, won, now);
 	flow_write_journal(runs, won);

@@ -7,6 +7,7 @@
 #include "catalog/pg_type.h"
 #include "db/datum.h"
 #include "evm/hex.h"
+#include "executor/spi.h"
 #include "flow/scope.h"
 #include "flow/step_kind.h"
 #include "utils/builtins.h"
@@ -174,6 +175,8 @@ flow_free(struct flow_definition *definition)
 			flow_expression_release(definition->steps[i].run_if);
 		if (definition->steps[i].values != NULL)
 			flow_expression_release(definition->steps[i].values);
+		if (definition->steps[i].plan != NULL)
+			SPI_freeplan(definition->steps[i].plan);
 	}
 	MemoryContextDelete(definition->context);
 }

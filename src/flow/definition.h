@@ -58,6 +58,7 @@ struct flow_step
 	const char *simulate;
 	int			confirmations;	/* 0: the network's */
 	const char *statement;		/* of sql */
+	struct _SPI_plan *plan;		/* of sql: kept; NULL until it first runs */
 	struct flow_expression *run_if; /* NULL: always */
 	struct flow_expression *values; /* what the kind evaluates: args, value, …; NULL: nothing */
 	int			arg_count;		/* the first targets of values are the function's arguments */

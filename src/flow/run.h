@@ -104,6 +104,7 @@ struct flow_run
 	/* of a run that was loaded from the tables */
 	int			revision;
 	int64		transaction_id;	/* that the step at next_step waits for; 0: none */
+	List	   *due;			/* struct flow_due: rows that are deleted when the run is written */
 };
 
 /* What sending from a relayer needs to know, for one owner. */

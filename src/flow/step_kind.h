@@ -56,6 +56,13 @@ struct flow_step_kind
 	 */
 	void		(*prepare) (struct flow_run *run, struct flow_step *step, struct flow_turn *turn);
 
+	/*
+	 * Instead of prepare and apply, for a step that is done in the transaction that writes it (executor only):
+	 * does its work in that transaction and settles the step.  Raises what the user's code raises; the caller makes
+	 * that the step's failure.
+	 */
+	void		(*execute) (struct flow_run *run, struct flow_step *step);
+
 	/* Looks at the answers and settles the step: succeeds, fails, waits, or asks to be tried again. */
 	void		(*apply) (struct flow_run *run, struct flow_step *step, struct flow_turn *turn);
 

@@ -1,0 +1,241 @@
+/*
+ * executor_write.c
+ *	  Writes what has become of runs, and does the steps that are written in the transaction they run in.
+ *
+ * What cannot be written together is written one by one, so that a run that somebody has cancelled meanwhile, or one
+ * that is broken, does not keep the others from going on.
+ */
+#include "postgres.h"
+
+#include "db/crash.h"
+#include "db/owner.h"
+#include "db/statement.h"
+#include "flow/incident.h"
+#include "flow/step_kind.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+#include "worker/executor.h"
+
+/* A run that cannot be loaded or written is looked at again after this. */
+#define POSTPONE_MS 60000
+/* … or after this when somebody else's lock was in the way. */
+#define POSTPONE_LOCKED_MS 1000
+
+#define RUN_INCIDENT "run"
+
+ErrorData *
+executor_try(struct executor *executor, const char *activity, void (*work) (void *arg), void *arg,
+			 bool *ready)
+{
+	MemoryContext context = executor->worker->context;
+	ErrorData  *volatile error = NULL;
+
+	*ready = worker_begin(executor->worker, activity);
+	if (!*ready)
+		return NULL;
+	PG_TRY();
+	{
+		work(arg);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		db_statement_timeout_stop();
+		db_abort();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	return error;
+}
+
+/* ---- writing ------------------------------------------------------------------------ */
+
+struct writing
+{
+	struct executor *executor;
+	struct flow_run **runs;
+	int			count;
+};
+
+static void
+close_incidents(struct executor *executor, struct flow_run **runs, int count)
+{
+	List	   *ids = NIL;
+
+	if (!executor->has_incidents)
+		return;
+	for (int i = 0; i < count; i++)
+		ids = lappend(ids, runs[i]->id_text);
+	flow_close_incidents(RUN_INCIDENT, ids);
+	executor->has_incidents = flow_has_incidents(RUN_INCIDENT);
+}
+
+static void
+write_runs(void *arg)
+{
+	struct writing *writing = arg;
+
+	flow_write_runs(writing->runs, writing->count, GetCurrentTimestamp());
+	close_incidents(writing->executor, writing->runs, writing->count);
+	DB_CRASH_POINT("executor-before-commit");
+	db_commit();
+	DB_CRASH_POINT("executor-after-commit");
+	flow_runs_written(writing->runs, writing->count);
+}
+
+static bool
+has_changed_meanwhile(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_T_R_SERIALIZATION_FAILURE;
+}
+
+static void
+write_singly(struct executor *executor, struct flow_run **runs, int count)
+{
+	bool		ready = true;
+
+	for (int i = 0; i < count && ready; i++)
+	{
+		struct writing one = {executor, &runs[i], 1};
+		ErrorData  *error = executor_try(executor, "writing a run", write_runs, &one, &ready);
+
+		if (error != NULL && !has_changed_meanwhile(error))
+			executor_postpone(executor, runs[i]->due, error);
+	}
+}
+
+void
+executor_write(struct executor *executor, struct flow_run **runs, int count)
+{
+	struct writing writing = {executor, runs, count};
+	bool		ready;
+
+	if (count == 0)
+		return;
+	if (executor_try(executor, "writing runs", write_runs, &writing, &ready) != NULL)
+		write_singly(executor, runs, count);
+}
+
+struct postponing
+{
+	List	   *due;
+	const ErrorData *error;
+};
+
+static void
+postpone(void *arg)
+{
+	struct postponing *postponing = arg;
+	const struct flow_due *due = linitial(postponing->due);
+	bool		locked = postponing->error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+
+	flow_postpone_due(postponing->due,
+					  TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+												  locked ? POSTPONE_LOCKED_MS : POSTPONE_MS));
+	flow_open_incident(RUN_INCIDENT, NULL, due->run_id, postponing->error->message,
+					   locked ? "End the transaction that holds the lock; the run then goes on by itself." :
+					   "Remove the cause; the run is tried again every minute.");
+	db_commit();
+}
+
+void
+executor_postpone(struct executor *executor, List *due, const ErrorData *error)
+{
+	struct postponing postponing = {due, error};
+	bool		ready;
+	ErrorData  *second;
+
+	ereport(LOG,
+			(errmsg("run %s cannot go on: %s",
+					((const struct flow_due *) linitial(due))->run_id, error->message),
+			 error->detail != NULL ? errdetail_internal("%s", error->detail) : 0));
+	executor->has_incidents = true;
+	second = executor_try(executor, "postponing a run", postpone, &postponing, &ready);
+	if (second != NULL)
+		ReThrowError(second);
+}
+
+/* ---- steps in a transaction of their own -------------------------------------------- */
+
+struct executing
+{
+	struct executor *executor;
+	struct flow_run *run;
+	bool		settled;		/* the step is over; what failed was to write it */
+};
+
+/* Statement, journal and run in one commit, which happens in the name of the owner. */
+static void
+execute(void *arg)
+{
+	struct executing *executing = arg;
+	struct flow_run *run = executing->run;
+	struct flow_step *step = &run->definition->steps[run->next_step];
+
+	MemoryContextSwitchTo(executing->executor->worker->context);
+	step->kind->execute(run, step);
+	executing->settled = true;
+	flow_write_runs(&run, 1, GetCurrentTimestamp());
+	close_incidents(executing->executor, &run, 1);
+	DB_CRASH_POINT("execute-before-commit");
+	db_commit_as(run->definition->owner);
+	DB_CRASH_POINT("execute-after-commit");
+	flow_runs_written(&run, 1);
+}
+
+/* What may go well when it is done once more: a deadlock, a conflict of serializable transactions. */
+static bool
+is_transient(const ErrorData *error)
+{
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_TRANSACTION_ROLLBACK;
+}
+
+static void
+settle_failure(struct executor *executor, struct flow_run *run, const ErrorData *error)
+{
+	struct flow_step *step = &run->definition->steps[run->next_step];
+
+	if (is_transient(error))
+		flow_step_retry(run, step, error->message, true);
+	else
+		flow_step_fail(run, step, flow_error_from_data(error));
+	executor_write(executor, &run, 1);
+}
+
+/*
+ * User code of one owner leaves nothing behind for that of another.  An error here ends the process: what is left of
+ * the session ends with it.
+ */
+static void
+clean_session(struct executor *executor)
+{
+	db_begin("cleaning the session");
+	db_reset_session();
+	db_commit();
+	MemoryContextSwitchTo(executor->worker->context);
+}
+
+void
+executor_execute(struct executor *executor, struct flow_run *run)
+{
+	struct flow_run before = *run;
+	struct executing executing = {executor, run, false};
+	List	   *journal = list_copy(run->journal);
+	ErrorData  *error;
+	bool		ready;
+
+	error = executor_try(executor, run->definition->workflow, execute, &executing, &ready);
+	if (!ready)
+		return;
+	clean_session(executor);
+	if (error == NULL)
+		return;
+	*run = before;
+	run->journal = journal;
+	if (!executing.settled)
+		settle_failure(executor, run, error);
+	else if (!has_changed_meanwhile(error))
+		executor_postpone(executor, run->due, error);
+}
