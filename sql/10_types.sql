@@ -49,20 +49,28 @@ CREATE TYPE rflow.hex (
 COMMENT ON TYPE rflow.hex IS 'Bytes, written as 0x and lower-case digits: hashes, topics, call data';
 
 -- Casts. rflow.hex and bytea are the same bytes; only the way from rflow.hex to bytea is taken without being asked for.
+-- Each cast with a function has one of exactly its types: one that relied on another cast could be restored before it
+-- by pg_upgrade, and fail.
 
 CREATE FUNCTION rflow.address(bytea) RETURNS rflow.address
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_address_from_bytes';
 COMMENT ON FUNCTION rflow.address(bytea) IS 'The address of 20 bytes';
+CREATE FUNCTION rflow.address(rflow.hex) RETURNS rflow.address
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_address_from_bytes';
+COMMENT ON FUNCTION rflow.address(rflow.hex) IS 'The address of 20 bytes';
 CREATE FUNCTION rflow.hex(rflow.address) RETURNS rflow.hex
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_address_to_hex';
 COMMENT ON FUNCTION rflow.hex(rflow.address) IS 'The 20 bytes of an address';
+CREATE FUNCTION rflow.address_bytea(rflow.address) RETURNS bytea
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_address_to_hex';
+COMMENT ON FUNCTION rflow.address_bytea(rflow.address) IS 'The 20 bytes of an address';
 
 CREATE CAST (rflow.hex AS bytea) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (bytea AS rflow.hex) WITHOUT FUNCTION AS ASSIGNMENT;
 CREATE CAST (bytea AS rflow.address) WITH FUNCTION rflow.address(bytea) AS ASSIGNMENT;
-CREATE CAST (rflow.hex AS rflow.address) WITH FUNCTION rflow.address(bytea) AS ASSIGNMENT;
+CREATE CAST (rflow.hex AS rflow.address) WITH FUNCTION rflow.address(rflow.hex) AS ASSIGNMENT;
 CREATE CAST (rflow.address AS rflow.hex) WITH FUNCTION rflow.hex(rflow.address) AS ASSIGNMENT;
-CREATE CAST (rflow.address AS bytea) WITH FUNCTION rflow.hex(rflow.address) AS ASSIGNMENT;
+CREATE CAST (rflow.address AS bytea) WITH FUNCTION rflow.address_bytea(rflow.address) AS ASSIGNMENT;
 COMMENT ON CAST (rflow.hex AS bytea) IS 'the same bytes';
 COMMENT ON CAST (bytea AS rflow.hex) IS 'the same bytes';
 COMMENT ON CAST (bytea AS rflow.address) IS 'of exactly 20 bytes';
