@@ -4,10 +4,16 @@
  */
 #include "chain/pace.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* A poll this long before the expected moment still finds most blocks at the first try. */
+/* The first poll comes this long before the expected moment … */
 #define LEAD_MS 1.5
+/* … and twice as long after each block that was there already: how long it had been there is not known. */
+#define LEAD_GROWTH 2.0
+#define LEAD_PART_OF_PERIOD 0.25
+/* Where blocks come more unevenly than the first pause, it is this part of their spread. */
+#define PAUSE_PART_OF_SPREAD 0.25
 /* Pauses after misses grow by this. */
 #define PAUSE_GROWTH 1.5
 /* While a block is overdue, polls are at most this part of a period apart … */
@@ -50,39 +56,42 @@ extrapolate(const struct chain_pace *pace, int index, int64_t height)
 	return pace->seen_at[index] + (double) (height - pace->height[index]) * pace->period_ms;
 }
 
+static int
+compare_doubles(const void *left, const void *right)
+{
+	double		a = *(const double *) left;
+	double		b = *(const double *) right;
+
+	return a < b ? -1 : a > b;
+}
+
 /*
  * A sighting is late by however long its poll was late, never early: the earliest prediction is the best one.  The
- * earliest but one is taken, so that a single block that came early does not cost polls for ever.
+ * earliest but one is taken, so that a single block that came early does not cost polls for ever.  *spread is how much later
+ * the median is.
  */
 static double
-predict(const struct chain_pace *pace, int64_t height)
+predict(const struct chain_pace *pace, int64_t height, double *spread)
 {
-	double		first = 0;
-	double		second = 0;
+	double		at[PACE_SIGHTINGS];
+	int			chosen = pace->count > 1 ? 1 : 0;
 
 	for (int i = 0; i < pace->count; i++)
-	{
-		double		at = extrapolate(pace, i, height);
-
-		if (i == 0 || at < first)
-		{
-			second = i == 0 ? at : first;
-			first = at;
-		}
-		else if (i == 1 || at < second)
-			second = at;
-	}
-	return second;
+		at[i] = extrapolate(pace, i, height);
+	qsort(at, pace->count, sizeof(double), compare_doubles);
+	*spread = at[pace->count / 2] - at[chosen];
+	return at[chosen];
 }
 
 bool
 chain_pace_is_regular(const struct chain_pace *pace)
 {
 	double		expected;
+	double		spread;
 
 	if (pace->period_ms <= 0 || pace->count < MIN_SIGHTINGS)
 		return false;
-	expected = predict(pace, pace->height[newest(pace)]);
+	expected = predict(pace, pace->height[newest(pace)], &spread);
 	for (int i = 0; i < pace->count; i++)
 	{
 		double		off = extrapolate(pace, i, pace->height[newest(pace)]) - expected;
@@ -93,8 +102,8 @@ chain_pace_is_regular(const struct chain_pace *pace)
 	return true;
 }
 
-void
-chain_pace_hit(struct chain_pace *pace, int64_t height, double now_ms)
+static void
+remember(struct chain_pace *pace, int64_t height, double now_ms)
 {
 	int			first;
 
@@ -105,21 +114,47 @@ chain_pace_hit(struct chain_pace *pace, int64_t height, double now_ms)
 	pace->next = (pace->next + 1) % PACE_SIGHTINGS;
 	if (pace->count < PACE_SIGHTINGS)
 		pace->count++;
-
 	first = oldest(pace);
 	if (pace->count >= MIN_SIGHTINGS)
 		pace->period_ms = (now_ms - pace->seen_at[first]) / (double) (height - pace->height[first]);
+}
+
+/* The block was there at the first poll: the next one is asked for earlier. */
+static void
+adjust_lead(struct chain_pace *pace)
+{
+	double		longest = LEAD_PART_OF_PERIOD * pace->period_ms;
+
+	if (pace->missed || pace->lead_ms < LEAD_MS)
+		pace->lead_ms = LEAD_MS;
+	else
+		pace->lead_ms *= LEAD_GROWTH;
+	if (pace->lead_ms > longest)
+		pace->lead_ms = longest;
+}
+
+void
+chain_pace_hit(struct chain_pace *pace, int64_t height, double now_ms)
+{
+	double		spread;
+
+	remember(pace, height, now_ms);
 	pace->pause_ms = pace->min_ms;
 	if (!chain_pace_is_regular(pace))
 	{
+		pace->missed = false;
 		pace->expected_at = now_ms;
 		pace->poll_at = now_ms + pace->min_ms;
 		return;
 	}
-	pace->expected_at = predict(pace, height + 1);
-	pace->poll_at = pace->expected_at - LEAD_MS;
+	adjust_lead(pace);
+	pace->missed = false;
+	pace->expected_at = predict(pace, height + 1, &spread);
+	pace->poll_at = pace->expected_at - pace->lead_ms;
 	if (pace->poll_at < now_ms)
 		pace->poll_at = now_ms;
+	if (spread * PAUSE_PART_OF_SPREAD > pace->pause_ms)
+		pace->pause_ms = spread * PAUSE_PART_OF_SPREAD;
 }
 
 static double
@@ -141,6 +176,7 @@ chain_pace_miss(struct chain_pace *pace, double now_ms)
 {
 	double		longest = longest_pause(pace, now_ms);
 
+	pace->missed = true;
 	pace->poll_at = now_ms + (pace->pause_ms < longest ? pace->pause_ms : longest);
 	if (pace->pause_ms < longest)
 		pace->pause_ms *= PAUSE_GROWTH;

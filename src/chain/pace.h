@@ -27,6 +27,8 @@ struct chain_pace
 	double		expected_at;	/* of the next block */
 	double		poll_at;
 	double		pause_ms;		/* after the next miss */
+	double		lead_ms;		/* of the first poll before the expected moment */
+	bool		missed;			/* a poll since the last new head found nothing */
 };
 
 extern void chain_pace_init(struct chain_pace *pace, double min_ms, double max_ms, double now_ms);
