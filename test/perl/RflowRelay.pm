@@ -58,7 +58,8 @@ sub add_relayer
 
 =item submit_sql(relayer, payment...) / submit(node, relayer, payment...)
 
-Queues payments, all in one transaction; the first only returns the SQL.
+Queues payments, all in one transaction that waits for its WAL, so that no crash of the server may
+lose it; the first only returns the SQL.
 
 =cut
 
@@ -66,7 +67,7 @@ sub submit_sql
 {
 	my ($relayer, @payments) = @_;
 
-	return join '', 'BEGIN;', map(
+	return join '', 'BEGIN; SET LOCAL synchronous_commit = on;', map(
 		"SELECT rflow.submit_transaction('$relayer', recipient => '$SINK', data => '0x', "
 		  . "value => $_, idempotency_key => 'payment $_');",
 		@payments), 'COMMIT;';
