@@ -86,11 +86,14 @@ prepare(struct db_statement *statement)
 uint64
 db_execute(struct db_statement *statement, Datum *values, const char *nulls)
 {
+	MemoryContext context = CurrentMemoryContext;
 	int result;
 
 	if (statement->plan == NULL)
 		prepare(statement);
 	result = SPI_execute_plan(statement->plan, values, nulls, false, 0);
+	/* SPI leaves its own procedure context, which ends with the connection. */
+	MemoryContextSwitchTo(context);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s: %s", SPI_result_code_string(result),
 			 statement->sql);
