@@ -37,17 +37,18 @@ CREATE FUNCTION rflow.submit_transaction(
 COMMENT ON FUNCTION rflow.submit_transaction(text, text, text, jsonb, text, numeric, bigint, numeric, integer) IS
 	'Queues a call of a contract''s function, inside the current transaction; args are a JSON array, or an object by name. The same idempotency_key and body again returns the same id, another body is an error';
 
+-- In this order untyped literals are unambiguous: they are a call of a contract by name.
 CREATE FUNCTION rflow.submit_transaction(
 		relayer text,
 		recipient rflow.address,
-		data rflow.hex,
 		value numeric,
+		data rflow.hex,
 		idempotency_key text,
 		gas_limit bigint DEFAULT NULL,
 		max_fee_per_gas numeric DEFAULT NULL,
 		confirmations integer DEFAULT NULL) RETURNS bigint
 	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_submit_raw';
-COMMENT ON FUNCTION rflow.submit_transaction(text, rflow.address, rflow.hex, numeric, text, bigint, numeric, integer) IS
+COMMENT ON FUNCTION rflow.submit_transaction(text, rflow.address, numeric, rflow.hex, text, bigint, numeric, integer) IS
 	'Queues a transaction with these bytes, inside the current transaction; recipient NULL creates a contract. The same idempotency_key and body again returns the same id, another body is an error';
 
 CREATE FUNCTION rflow.cancel_transaction(id bigint) RETURNS text

@@ -36,7 +36,7 @@ struct submit_columns
 };
 
 static const struct submit_columns of_call = {5, 4, 6, 7, 8};
-static const struct submit_columns of_raw = {3, 4, 5, 6, 7};
+static const struct submit_columns of_raw = {2, 4, 5, 6, 7};
 
 static struct db_statement find_relayer = {
 	.sql =
@@ -265,19 +265,19 @@ rflow_submit_call(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(send.id);
 }
 
-/* submit_transaction(relayer, recipient, data, value, idempotency_key, …) */
+/* submit_transaction(relayer, recipient, value, data, idempotency_key, …) */
 Datum
 rflow_submit_raw(PG_FUNCTION_ARGS)
 {
 	struct db_identity_frame frame;
 	struct relay_send send;
 
-	need_argument(fcinfo, 2, "data");
+	need_argument(fcinfo, 3, "data");
 	fill_send(fcinfo, &send, &of_raw);
 	send.creates = PG_ARGISNULL(1);
 	if (!send.creates)
 		send.recipient = *db_datum_address(PG_GETARG_DATUM(1));
-	send.data = db_datum_hex(PointerGetDatum(PG_DETOAST_DATUM(PG_GETARG_DATUM(2))));
+	send.data = db_datum_hex(PointerGetDatum(PG_DETOAST_DATUM(PG_GETARG_DATUM(3))));
 	if (send.creates && send.data.len == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
