@@ -132,7 +132,7 @@ struct database_hold
 	Oid database; /* InvalidOid: unused */
 	pid_t holder;
 };
-#define DATABASE_HOLDS 32 /* such commands at the same time; one more is refused */
+#define DATABASE_HOLDS 32 /* such commands at the same time */
 
 /* Databases in which the extension has appeared since the launcher last looked. */
 #define WOKEN_DATABASES 64 /* more: the launcher looks at all of them */

@@ -66,7 +66,11 @@ any_running(Oid database)
 	return found;
 }
 
-static bool
+/*
+ * When so many commands are under way that there is no room, the workers are stopped but
+ * may come back too early, and the command may fail: better than to refuse it.
+ */
+static void
 take_hold(Oid database)
 {
 	for (int i = 0; i < DATABASE_HOLDS; i++)
@@ -75,28 +79,20 @@ take_hold(Oid database)
 		{
 			db_shared->holds[i].database = database;
 			db_shared->holds[i].holder = MyProcPid;
-			return true;
+			return;
 		}
 	}
-	return false;
 }
 
 void
 worker_hold(Oid database)
 {
 	TimestampTz give_up = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), HOLD_TIMEOUT_MS);
-	bool held;
 
 	LWLockAcquire(db_shared->lock, LW_EXCLUSIVE);
-	held = take_hold(database);
-	if (held)
-		terminate_all(database);
+	take_hold(database);
+	terminate_all(database);
 	LWLockRelease(db_shared->lock);
-	if (!held)
-		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("too many commands keep rflow's workers of their databases stopped"),
-				 errhint("Try again when some of them have ended.")));
 	ConditionVariablePrepareToSleep(&db_shared->changed);
 	while (any_running(database) && GetCurrentTimestamp() < give_up)
 		(void) ConditionVariableTimedSleep(&db_shared->changed, HOLD_POLL_MS, PG_WAIT_EXTENSION);

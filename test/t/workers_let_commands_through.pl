@@ -7,7 +7,7 @@ use PostgreSQL::Test::Utils;
 use RflowTest;
 use Test::More;
 
-my $node = new_node('main', armed => 0, conf => "fsync = off\n");
+my $node = new_node('main', armed => 0, conf => "fsync = off\nrflow.executors = 0\n");
 my $TABLESPACE = PostgreSQL::Test::Utils::tempdir();
 
 sub workers_of
