@@ -2,6 +2,8 @@
 --
 -- A thing is stuck when it has waited for longer than it should: 10 seconds for work that a process should have
 -- taken, a minute for what a node or the chain should have done, five minutes for a run.
+--
+-- Each view is a security barrier: a condition of the caller passes through the barrier of a UNION ALL.
 
 -- This server's processes in this database.
 CREATE VIEW rflow_private.own_workers AS
@@ -10,7 +12,7 @@ FROM rflow_private.worker_slots() s
 WHERE s.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
 COMMENT ON VIEW rflow_private.own_workers IS 'Workers of this database';
 
-CREATE VIEW rflow_private.stuck_database AS
+CREATE VIEW rflow_private.stuck_database WITH (security_barrier) AS
 SELECT 'database'::text AS kind, current_database()::text AS subject, NULL::text AS network, NULL::text AS workflow,
 	NULL::timestamptz AS since, d.reason,
 	CASE
@@ -28,13 +30,12 @@ FROM (
 WHERE d.reason IS NOT NULL;
 COMMENT ON VIEW rflow_private.stuck_database IS 'Why no worker acts in this database';
 
-CREATE VIEW rflow_private.stuck_workers AS
+CREATE VIEW rflow_private.stuck_workers WITH (security_barrier) AS
 SELECT 'worker'::text AS kind, concat_ws(' ', s.kind, coalesce(s.network, CASE WHEN s.kind = 'executor' THEN s.index::text END)) AS subject,
 	s.network, NULL::text AS workflow, s.last_error_at AS since,
 	CASE
 		WHEN s.state = 'waiting' AND s.restart_at > clock_timestamp() AND s.last_error IS NOT NULL
 			THEN 'it has ended: ' || s.last_error
-		WHEN s.state = 'waiting' THEN s.status
 		ELSE s.status
 	END AS reason,
 	CASE
@@ -52,7 +53,7 @@ WHERE rflow_private.may_see(NULL)
 COMMENT ON VIEW rflow_private.stuck_workers IS 'Workers that have no process, have ended with an error, or wait for another one';
 
 -- A block is overdue after ten times the usual time; a minute at least, since a development chain has no pace.
-CREATE VIEW rflow_private.stuck_networks AS
+CREATE VIEW rflow_private.stuck_networks WITH (security_barrier) AS
 SELECT 'network'::text AS kind, n.name AS subject, n.name AS network, NULL::text AS workflow,
 	CASE
 		WHEN s.status LIKE 'halted:%' THEN s.last_error_at
@@ -83,7 +84,7 @@ WHERE n.enabled
 		OR coalesce(s.head_seen_at, s.started_at) < clock_timestamp() - greatest(p.pace * 10, interval '1 minute'));
 COMMENT ON VIEW rflow_private.stuck_networks IS 'Networks that are halted, or have given no block for long';
 
-CREATE VIEW rflow_private.disabled_networks AS
+CREATE VIEW rflow_private.disabled_networks WITH (security_barrier) AS
 SELECT 'network'::text AS kind, n.name AS subject, n.name AS network, NULL::text AS workflow,
 	min(t.created_at) AS since,
 	format('it is disabled, and %s transactions are not final', count(*)) AS reason,
@@ -97,7 +98,7 @@ WHERE NOT n.enabled
 GROUP BY n.name;
 COMMENT ON VIEW rflow_private.disabled_networks IS 'Networks that are disabled while transactions are under way';
 
-CREATE VIEW rflow_private.stuck_relayers AS
+CREATE VIEW rflow_private.stuck_relayers WITH (security_barrier) AS
 SELECT 'relayer'::text AS kind, r.name AS subject, r.network, NULL::text AS workflow,
 	s.problem_since AS since, s.problem AS reason,
 	CASE
@@ -116,7 +117,7 @@ WHERE s.problem IS NOT NULL
 			WHERE g.relayer = r.name AND pg_has_role(g.grantee, 'USAGE')));
 COMMENT ON VIEW rflow_private.stuck_relayers IS 'Relayers that sign nothing, or not everything';
 
-CREATE VIEW rflow_private.stuck_transactions AS
+CREATE VIEW rflow_private.stuck_transactions WITH (security_barrier) AS
 SELECT 'transaction'::text AS kind, t.id::text AS subject, t.network, r.workflow,
 	t.state_since AS since,
 	CASE t.state
@@ -151,7 +152,7 @@ WHERE t.state IN ('queued', 'signed', 'broadcast', 'mined')
 COMMENT ON VIEW rflow_private.stuck_transactions IS 'Transactions that stay in a state for longer than they should';
 
 -- A run that is ready has a row in rflow_private.due; -infinity there means at once.
-CREATE VIEW rflow_private.stuck_runs AS
+CREATE VIEW rflow_private.stuck_runs WITH (security_barrier) AS
 SELECT 'run'::text AS kind, r.id::text AS subject, r.network, r.workflow,
 	coalesce(s.started_at, d.finished_at, r.created_at) AS since,
 	CASE
@@ -181,7 +182,7 @@ WHERE r.state IN ('queued', 'ready', 'waiting')
 	AND rflow_private.may_see(r.owner);
 COMMENT ON VIEW rflow_private.stuck_runs IS 'Runs that wait for long, that nobody goes on with, or whose step is tried again';
 
-CREATE VIEW rflow_private.failed_runs AS
+CREATE VIEW rflow_private.failed_runs WITH (security_barrier) AS
 SELECT 'failed runs'::text AS kind, r.workflow AS subject, min(r.network) AS network, r.workflow,
 	min(r.finished_at) AS since,
 	format('%s runs have failed in a day with SQLSTATE %s, the last one: %s', count(*), r.error->>'sqlstate',
@@ -195,7 +196,7 @@ WHERE r.state = 'failed'
 GROUP BY r.workflow, r.error->>'sqlstate';
 COMMENT ON VIEW rflow_private.failed_runs IS 'Runs that have failed in the last day, by workflow and SQLSTATE';
 
-CREATE VIEW rflow_private.open_incidents AS
+CREATE VIEW rflow_private.open_incidents WITH (security_barrier) AS
 SELECT i.kind, i.subject, i.network, i.workflow, i.since, i.reason,
 	i.what_to_do || format('. Then: SELECT rflow.resolve_incident(%s)', i.id) AS what_to_do,
 	NULL::integer AS blocking_pid
@@ -206,7 +207,7 @@ COMMENT ON VIEW rflow_private.open_incidents IS 'Incidents that nobody has resol
 
 -- Workers pass over rows that others have locked, so a lock shows in what does not happen, not in a wait. Reading
 -- pg_stat_activity and pg_locks in full takes the rights of this function's owner.
-CREATE FUNCTION rflow_private.lock_holders(OUT pid integer, OUT gid text, OUT since timestamptz, OUT tables text)
+CREATE FUNCTION rflow_private.lock_holders(IN longer_than interval, OUT pid integer, OUT gid text, OUT since timestamptz, OUT tables text)
 	RETURNS SETOF record
 	LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
@@ -216,7 +217,9 @@ BEGIN ATOMIC
 	JOIN pg_class c ON c.oid = l.relation
 	JOIN pg_namespace n ON n.oid = c.relnamespace
 	LEFT JOIN pg_stat_activity a ON a.pid = l.pid
-	LEFT JOIN pg_prepared_xacts p ON l.pid IS NULL AND l.virtualtransaction = '-1/' || p.transaction::text
+	LEFT JOIN pg_locks x ON l.pid IS NULL AND x.pid IS NULL
+		AND x.locktype = 'transactionid' AND x.virtualtransaction = l.virtualtransaction
+	LEFT JOIN pg_prepared_xacts p ON p.transaction = x.transactionid
 	WHERE l.locktype = 'relation'
 		AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 		AND n.nspname IN ('rflow', 'rflow_private')
@@ -225,12 +228,12 @@ BEGIN ATOMIC
 		AND l.granted
 		AND l.pid IS DISTINCT FROM pg_backend_pid()
 		AND NOT EXISTS (SELECT FROM rflow_private.worker_slots() s WHERE s.pid = l.pid)
-		AND coalesce(a.xact_start, p.prepared) < clock_timestamp() - interval '10 seconds'
+		AND coalesce(a.xact_start, p.prepared) < clock_timestamp() - longer_than
 	GROUP BY l.pid, p.gid;
 END;
-COMMENT ON FUNCTION rflow_private.lock_holders() IS 'Sessions and prepared transactions that have held locks on our tables for long; workers are none of them';
+COMMENT ON FUNCTION rflow_private.lock_holders(interval) IS 'Sessions and prepared transactions that have held locks on our tables for long; workers are none of them';
 
-CREATE VIEW rflow_private.lock_holding_sessions AS
+CREATE VIEW rflow_private.lock_holding_sessions WITH (security_barrier) AS
 SELECT 'session'::text AS kind, coalesce('process ' || h.pid, 'prepared transaction ' || h.gid) AS subject,
 	NULL::text AS network, NULL::text AS workflow, h.since,
 	format('its transaction has locks on %s: workers pass over the rows that it has locked', h.tables) AS reason,
@@ -239,11 +242,11 @@ SELECT 'session'::text AS kind, coalesce('process ' || h.pid, 'prepared transact
 		ELSE format('Let it end, or SELECT pg_terminate_backend(%s)', h.pid)
 	END AS what_to_do,
 	h.pid AS blocking_pid
-FROM rflow_private.lock_holders() h
+FROM rflow_private.lock_holders('10 seconds') h
 WHERE rflow_private.may_see(NULL);
 COMMENT ON VIEW rflow_private.lock_holding_sessions IS 'Who has held locks on our tables for long';
 
-CREATE VIEW rflow_private.blocked_workers AS
+CREATE VIEW rflow_private.blocked_workers WITH (security_barrier) AS
 SELECT 'worker'::text AS kind, concat_ws(' ', s.kind, s.network) AS subject, s.network, NULL::text AS workflow,
 	NULL::timestamptz AS since, format('waits for a lock of process %s', b.pid) AS reason,
 	format('Let it end, or SELECT pg_terminate_backend(%s)', b.pid) AS what_to_do,

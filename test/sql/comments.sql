@@ -29,3 +29,27 @@ WHERE p.pronamespace = 'rflow'::regnamespace
   AND p.provolatile = 'i'
   AND p.proparallel <> 's'
 ORDER BY 1;
+
+-- Functions that run with the rights of their owner pin the search_path.
+SELECT p.oid::regprocedure AS unpinned
+FROM pg_proc p
+WHERE p.pronamespace IN ('rflow'::regnamespace, 'rflow_private'::regnamespace)
+  AND p.prosecdef
+  AND NOT coalesce(p.proconfig, '{}') && ARRAY['search_path=pg_catalog, pg_temp']
+ORDER BY 1;
+
+-- What users read is filtered before their conditions are evaluated; these views show nobody's own.
+SELECT c.oid::regclass AS view_without_barrier
+FROM pg_class c
+WHERE c.relnamespace IN ('rflow'::regnamespace, 'rflow_private'::regnamespace)
+  AND c.relkind = 'v'
+  AND NOT coalesce(c.reloptions, '{}') && ARRAY['security_barrier=true']
+ORDER BY c.relname COLLATE "C";
+
+-- Policies say what they are for.
+SELECT p.polname AS policy_without_comment, p.polrelid::regclass AS relation
+FROM pg_policy p
+JOIN pg_class c ON c.oid = p.polrelid
+WHERE c.relnamespace = 'rflow'::regnamespace
+  AND obj_description(p.oid, 'pg_policy') IS NULL
+ORDER BY 1, 2;
