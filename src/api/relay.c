@@ -28,11 +28,11 @@
 /* The arguments that both forms of submit_transaction share, by position. */
 struct submit_columns
 {
-	int			value;
-	int			key;
-	int			gas_limit;
-	int			max_fee;
-	int			confirmations;
+	int value;
+	int key;
+	int gas_limit;
+	int max_fee;
+	int confirmations;
 };
 
 static const struct submit_columns of_call = {5, 4, 6, 7, 8};
@@ -40,66 +40,66 @@ static const struct submit_columns of_raw = {2, 4, 5, 6, 7};
 
 static struct db_statement find_relayer = {
 	.sql =
-	"SELECT n.name, n.chain_id, n.enabled"
-	"  FROM rflow.relayers r"
-	"  JOIN rflow.networks n ON n.name = r.network"
-	" WHERE r.name = $1",
+		"SELECT n.name, n.chain_id, n.enabled"
+		"  FROM rflow.relayers r"
+		"  JOIN rflow.networks n ON n.name = r.network"
+		" WHERE r.name = $1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement find_contract = {
 	.sql =
-	"SELECT network, address, abi::text"
-	"  FROM rflow.contracts"
-	" WHERE name = $1",
+		"SELECT network, address, abi::text"
+		"  FROM rflow.contracts"
+		" WHERE name = $1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement lock_transaction = {
 	.sql =
-	"SELECT owner, state, intent"
-	"  FROM rflow_private.relayer_transactions"
-	" WHERE id = $1"
-	"   FOR UPDATE",
+		"SELECT owner, state, intent"
+		"  FROM rflow_private.relayer_transactions"
+		" WHERE id = $1"
+		"   FOR UPDATE",
 	.types = {INT8OID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement want_cancel = {
 	.sql =
-	"UPDATE rflow_private.relayer_transactions"
-	"   SET intent = 'cancel', reason = 'to be cancelled: a no-op is to take its nonce'"
-	" WHERE id = $1 AND state IN ('signed', 'broadcast') AND intent = 'send'",
+		"UPDATE rflow_private.relayer_transactions"
+		"   SET intent = 'cancel', reason = 'to be cancelled: a no-op is to take its nonce'"
+		" WHERE id = $1 AND state IN ('signed', 'broadcast') AND intent = 'send'",
 	.types = {INT8OID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement find_account = {
 	.sql =
-	"SELECT s.address, n.chain_id, GREATEST(s.chain_nonce, s.pending_nonce)"
-	"  FROM rflow.relayers r"
-	"  JOIN rflow.networks n ON n.name = r.network"
-	"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
-	" WHERE r.name = $1",
+		"SELECT s.address, n.chain_id, GREATEST(s.chain_nonce, s.pending_nonce)"
+		"  FROM rflow.relayers r"
+		"  JOIN rflow.networks n ON n.name = r.network"
+		"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
+		" WHERE r.name = $1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement set_next_nonce = {
 	.sql =
-	"INSERT INTO rflow_private.relayer_keys AS k (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
-	"VALUES ($1, $2::rflow.address, $3, $3, $4)"
-	"    ON CONFLICT (chain_id, address) DO UPDATE"
-	"   SET next_nonce = EXCLUDED.next_nonce, adopted_nonce = EXCLUDED.adopted_nonce,"
-	"       adopted_at = EXCLUDED.adopted_at"
-	" WHERE NOT EXISTS (SELECT"
-	"                     FROM rflow_private.nonces n"
-	"                    WHERE n.chain_id = k.chain_id AND n.address = k.address"
-	"                      AND n.nonce >= EXCLUDED.next_nonce)",
+		"INSERT INTO rflow_private.relayer_keys AS k (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
+		"VALUES ($1, $2::rflow.address, $3, $3, $4)"
+		"    ON CONFLICT (chain_id, address) DO UPDATE"
+		"   SET next_nonce = EXCLUDED.next_nonce, adopted_nonce = EXCLUDED.adopted_nonce,"
+		"       adopted_at = EXCLUDED.adopted_at"
+		" WHERE NOT EXISTS (SELECT"
+		"                     FROM rflow_private.nonces n"
+		"                    WHERE n.chain_id = k.chain_id AND n.address = k.address"
+		"                      AND n.nonce >= EXCLUDED.next_nonce)",
 	.types = {INT8OID, TEXTOID, INT8OID, TIMESTAMPTZOID},
-	.count = 4
+	.count = 4,
 };
 
 PG_FUNCTION_INFO_V1(rflow_submit_call);
@@ -119,7 +119,7 @@ static struct evm_word
 amount_argument(FunctionCallInfo fcinfo, int n, const char *name)
 {
 	struct evm_word amount;
-	bool		negative;
+	bool negative;
 
 	if (!db_numeric_word(&amount, &negative, PG_GETARG_DATUM(n)) || negative)
 		ereport(ERROR,
@@ -131,15 +131,14 @@ amount_argument(FunctionCallInfo fcinfo, int n, const char *name)
 static int64
 positive_argument(FunctionCallInfo fcinfo, int n, bool is_int4, const char *name)
 {
-	int64		number;
+	int64 number;
 
 	if (PG_ARGISNULL(n))
 		return 0;
 	number = is_int4 ? PG_GETARG_INT32(n) : PG_GETARG_INT64(n);
 	if (number <= 0)
 		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("%s must be above 0", name)));
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s must be above 0", name)));
 	return number;
 }
 
@@ -167,7 +166,7 @@ fill_send(FunctionCallInfo fcinfo, struct relay_send *send, const struct submit_
 static void
 check_relayer(struct relay_send *send)
 {
-	Datum		parameters[1];
+	Datum parameters[1];
 
 	parameters[0] = CStringGetTextDatum(send->relayer);
 	if (db_execute(&find_relayer, parameters, NULL) != 1)
@@ -198,8 +197,8 @@ encode_call(struct relay_send *send, const char *contract, const char *function,
 	struct evm_abi abi;
 	struct evm_error err;
 	struct evm_abi_value *values;
-	Datum		parameters[1];
-	char	   *abi_text;
+	Datum parameters[1];
+	char *abi_text;
 
 	parameters[0] = CStringGetTextDatum(contract);
 	if (db_execute(&find_contract, parameters, NULL) != 1)
@@ -246,9 +245,9 @@ rflow_submit_call(PG_FUNCTION_ARGS)
 {
 	struct db_identity_frame frame;
 	struct relay_send send;
-	char	   *contract;
-	char	   *function;
-	Jsonb	   *args;
+	char *contract;
+	char *function;
+	Jsonb *args;
 
 	need_argument(fcinfo, 1, "contract");
 	need_argument(fcinfo, 2, "function");
@@ -279,9 +278,10 @@ rflow_submit_raw(PG_FUNCTION_ARGS)
 		send.recipient = *db_datum_address(PG_GETARG_DATUM(1));
 	send.data = db_datum_hex(PointerGetDatum(PG_DETOAST_DATUM(PG_GETARG_DATUM(3))));
 	if (send.creates && send.data.len == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a transaction without recipient creates a contract: data must not be empty")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("a transaction without recipient creates a contract: data must not be empty")));
 	begin_private(&frame);
 	check_relayer(&send);
 	relay_queue(&send, 1, GetCurrentTimestamp());
@@ -292,7 +292,7 @@ rflow_submit_raw(PG_FUNCTION_ARGS)
 static bool
 is_member_of(const char *role)
 {
-	Oid			oid = get_role_oid(role, true);
+	Oid oid = get_role_oid(role, true);
 
 	return OidIsValid(oid) && has_privs_of_role(GetUserId(), oid);
 }
@@ -307,7 +307,7 @@ is_operator(void)
 static enum relay_state
 lock_own_transaction(int64 id, Oid caller, bool operates)
 {
-	Datum		parameters[1];
+	Datum parameters[1];
 
 	parameters[0] = Int64GetDatum(id);
 	if (db_execute(&lock_transaction, parameters, NULL) != 1 ||
@@ -322,7 +322,7 @@ lock_own_transaction(int64 id, Oid caller, bool operates)
 static const char *
 cancel(int64 id, enum relay_state state)
 {
-	Datum		parameters[1];
+	Datum parameters[1];
 
 	if (state == RELAY_QUEUED)
 	{
@@ -340,9 +340,9 @@ cancel(int64 id, enum relay_state state)
 Datum
 rflow_cancel_transaction(PG_FUNCTION_ARGS)
 {
-	int64		id = PG_GETARG_INT64(0);
-	Oid			caller = GetUserId();
-	bool		operates = is_operator();
+	int64 id = PG_GETARG_INT64(0);
+	Oid caller = GetUserId();
+	bool operates = is_operator();
 	struct db_identity_frame frame;
 	enum relay_state state;
 	const char *left_as;
@@ -358,8 +358,8 @@ rflow_cancel_transaction(PG_FUNCTION_ARGS)
 static int64
 adopt(const char *relayer, int64 next_nonce)
 {
-	Datum		parameters[4];
-	bool		isnull;
+	Datum parameters[4];
+	bool isnull;
 
 	parameters[0] = CStringGetTextDatum(relayer);
 	if (db_execute(&find_account, parameters, NULL) != 1)
@@ -392,8 +392,8 @@ Datum
 rflow_adopt_account(PG_FUNCTION_ARGS)
 {
 	struct db_identity_frame frame;
-	int64		next_nonce = PG_ARGISNULL(1) ? -1 : PG_GETARG_INT64(1);
-	char	   *relayer;
+	int64 next_nonce = PG_ARGISNULL(1) ? -1 : PG_GETARG_INT64(1);
+	char *relayer;
 
 	need_argument(fcinfo, 0, "relayer");
 	relayer = text_to_cstring(PG_GETARG_TEXT_PP(0));

@@ -36,28 +36,28 @@
 
 struct key_questions
 {
-	int			latest;
-	int			pending;
-	int			balance;
+	int latest;
+	int pending;
+	int balance;
 };
 
 struct questions
 {
 	struct rpc_batch *batch;
 	StringInfoData text;
-	int			chain_id;
-	int			head;
-	int			fee_history;
-	int			priority;
-	int			gas_price;
-	bool		receipts;
+	int chain_id;
+	int head;
+	int fee_history;
+	int priority;
+	int gas_price;
+	bool receipts;
 	struct key_questions *keys;
 };
 
 bool
 relay_needs_noop(const struct relay_nonce *nonce)
 {
-	bool		ended = nonce->state != RELAY_SIGNED && nonce->state != RELAY_BROADCAST &&
+	bool ended = nonce->state != RELAY_SIGNED && nonce->state != RELAY_BROADCAST &&
 		nonce->state != RELAY_MINED && nonce->state != RELAY_CONFIRMED;
 
 	return (!nonce->wanted || nonce->has_error || ended) && nonce->state != RELAY_MINED &&
@@ -68,7 +68,7 @@ bool
 relay_may_need_bump(const struct relay_process *process, const struct relay_nonce *nonce)
 {
 	const struct relay_attempt *newest = relay_newest(nonce);
-	int			patience = nonce->account == NULL ? 0 : nonce->account->bump_blocks;
+	int patience = nonce->account == NULL ? 0 : nonce->account->bump_blocks;
 
 	if (nonce->state == RELAY_MINED || nonce->account == NULL || nonce->account->paused)
 		return false;
@@ -96,7 +96,7 @@ has_room(const struct questions *questions, size_t bytes)
 static bool
 head_is_overdue(const struct relay_process *process, TimestampTz now)
 {
-	double		patience = process->block_ms * HEAD_PATIENCE_BLOCKS;
+	double patience = process->block_ms * HEAD_PATIENCE_BLOCKS;
 
 	patience = Min(Max(patience, HEAD_PATIENCE_MIN_MS), HEAD_PATIENCE_MAX_MS);
 	return process->head_number < 0 ||
@@ -125,8 +125,8 @@ ask_fees(struct relay_process *process, struct questions *questions)
 static void
 ask_receipts(struct questions *questions, struct relay_view *view)
 {
-	int			i;
-	int			j;
+	int i;
+	int j;
 
 	for (i = 0; i < view->nonce_count; i++)
 	{
@@ -136,7 +136,7 @@ ask_receipts(struct questions *questions, struct relay_view *view)
 			return;
 		for (j = 0; j < nonce->attempt_count; j++)
 		{
-			int			index;
+			int index;
 
 			resetStringInfo(&questions->text);
 			appendStringInfoChar(&questions->text, '[');
@@ -154,7 +154,7 @@ static void
 ask_key(struct questions *questions, struct key_questions *key_questions,
 		const struct relay_key *key)
 {
-	char		params[64];
+	char params[64];
 	StringInfoData address;
 
 	initStringInfo(&address);
@@ -171,7 +171,7 @@ static bool
 needs_counts(const struct questions *questions, const struct relay_view *view,
 			 const struct relay_key *key)
 {
-	int			i;
+	int i;
 
 	if (!key->owned || !key->observed)
 		return key->owned;
@@ -187,7 +187,7 @@ needs_counts(const struct questions *questions, const struct relay_view *view,
 static void
 ask_keys(struct relay_process *process, struct questions *questions, struct relay_view *view)
 {
-	int			i;
+	int i;
 
 	questions->keys = palloc(sizeof(struct key_questions) * (process->key_count + 1));
 	for (i = 0; i < process->key_count; i++)
@@ -203,7 +203,7 @@ ask_keys(struct relay_process *process, struct questions *questions, struct rela
 static void
 ask_estimates(struct questions *questions, struct relay_view *view)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < view->candidate_count; i++)
 	{
@@ -226,7 +226,7 @@ static void
 ask_noops(struct questions *questions, struct relay_view *view)
 {
 	const struct evm_bytes nothing = {NULL, 0};
-	int			i;
+	int i;
 
 	for (i = 0; i < view->nonce_count; i++)
 	{
@@ -236,8 +236,8 @@ ask_noops(struct questions *questions, struct relay_view *view)
 			continue;
 		resetStringInfo(&questions->text);
 		appendStringInfoChar(&questions->text, '[');
-		relay_put_call(&questions->text, &nonce->key->address, &nonce->key->address,
-					   &evm_word_zero, nothing);
+		relay_put_call(&questions->text, &nonce->key->address, &nonce->key->address, &evm_word_zero,
+					   nothing);
 		appendStringInfoString(&questions->text, ",\"latest\"]");
 		nonce->noop_question = ask(questions, "eth_estimateGas", questions->text.data);
 	}
@@ -246,20 +246,19 @@ ask_noops(struct questions *questions, struct relay_view *view)
 static void
 put_questions(struct relay_process *process, struct questions *questions, struct relay_view *view)
 {
-	bool		prices = view->candidate_count > 0;
-	bool		active = view->candidate_count > 0 || view->nonce_count > 0;
-	int			i;
+	bool prices = view->candidate_count > 0;
+	bool active = view->candidate_count > 0 || view->nonce_count > 0;
+	int i;
 
 	for (i = 0; i < view->nonce_count && !prices; i++)
-		prices = relay_needs_noop(&view->nonces[i]) ||
-			relay_may_need_bump(process, &view->nonces[i]);
+		prices =
+			relay_needs_noop(&view->nonces[i]) || relay_may_need_bump(process, &view->nonces[i]);
 	if (!process->chain_checked)
 		questions->chain_id = ask(questions, "eth_chainId", "[]");
 	if (active && head_is_overdue(process, view->now))
 		questions->head = ask(questions, "eth_getBlockByNumber", "[\"latest\",false]");
 	questions->receipts = view->nonce_count > 0 &&
-		(process->ask_again || questions->head >= 0 ||
-		 process->asked_head != process->head_number);
+		(process->ask_again || questions->head >= 0 || process->asked_head != process->head_number);
 	ask_keys(process, questions, view);
 	if (prices && quote_is_stale(process, view->now))
 		ask_fees(process, questions);
@@ -284,7 +283,7 @@ result_of(const struct questions *questions, int index)
 static bool
 read_chain_id(struct relay_process *process, const struct questions *questions)
 {
-	uint64		chain_id;
+	uint64 chain_id;
 
 	if (questions->chain_id < 0)
 		return true;
@@ -323,7 +322,7 @@ read_fees(struct relay_process *process, const struct questions *questions, Time
 {
 	struct relay_fee_history history;
 	struct evm_word fee = evm_word_from_u64(FALLBACK_PRIORITY_WEI);
-	bool		found;
+	bool found;
 
 	if (questions->fee_history < 0 && questions->gas_price < 0)
 		return;
@@ -347,7 +346,7 @@ read_fees(struct relay_process *process, const struct questions *questions, Time
 static void
 read_keys(struct relay_process *process, const struct questions *questions)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < process->key_count; i++)
 	{
@@ -367,7 +366,7 @@ static void
 read_receipts(const struct questions *questions, struct relay_nonce *nonce)
 {
 	struct relay_receipt receipt;
-	int			i;
+	int i;
 
 	if (nonce->first_question < 0)
 		return;
@@ -394,7 +393,7 @@ read_receipts(const struct questions *questions, struct relay_nonce *nonce)
 static bool
 read_gas(const struct questions *questions, int64 *out, int index)
 {
-	uint64		gas;
+	uint64 gas;
 
 	if (!relay_parse_u64(&gas, result_of(questions, index)) ||
 		gas >= PG_INT64_MAX / GAS_MARGIN_NUMERATOR)
@@ -408,16 +407,16 @@ read_estimate(const struct questions *questions, struct relay_candidate *candida
 {
 	const struct rpc_answer *answer;
 
-	if (candidate->estimate < 0 ||
-		read_gas(questions, &candidate->gas_limit, candidate->estimate))
+	if (candidate->estimate < 0 || read_gas(questions, &candidate->gas_limit, candidate->estimate))
 		return;
 	answer = rpc_batch_answer(questions->batch, candidate->estimate);
 	candidate->refusal = RELAY_UNKNOWN;
 	candidate->refusal_text = "eth_estimateGas gave no answer";
 	if (answer->outcome == RPC_ERROR)
 	{
-		candidate->refusal = answer->has_data && answer->data.len > 0 ? RELAY_REVERTS :
-			relay_classify(answer->code, answer->message);
+		candidate->refusal = answer->has_data && answer->data.len > 0
+			? RELAY_REVERTS
+			: relay_classify(answer->code, answer->message);
 		candidate->refusal_text = pstrdup(answer->message);
 		if (answer->has_data)
 			candidate->refusal_data = relay_copy_bytes(answer->data);
@@ -428,7 +427,7 @@ read_estimate(const struct questions *questions, struct relay_candidate *candida
 static bool
 note_failure(struct relay_process *process)
 {
-	int			delay = Min(RETRY_MIN_MS << Min(process->failures, 10), RETRY_MAX_MS);
+	int delay = Min(RETRY_MIN_MS << Min(process->failures, 10), RETRY_MAX_MS);
 
 	process->failures++;
 	process->retry_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), delay);
@@ -451,7 +450,7 @@ relay_ask(struct relay_process *process, struct relay_view *view)
 {
 	struct questions questions = {0};
 	TimestampTz now;
-	int			i;
+	int i;
 
 	/* Another endpoint has to say first which chain it is on. */
 	if (process->endpoint != rpc_client_generation(process->client))

@@ -30,4 +30,4 @@ extern bool relay_needs_noop(const struct relay_nonce *nonce);
 extern bool relay_may_need_bump(const struct relay_process *process,
 								const struct relay_nonce *nonce);
 
-#endif							/* RELAY_ASK_H */
+#endif /* RELAY_ASK_H */

@@ -35,20 +35,20 @@ struct parcel
 	const struct relay_nonce *nonce;
 	const struct relay_attempt *attempt;
 	struct evm_bytes raw;
-	int			question;		/* -1: not sent */
+	int question; /* -1: not sent */
 };
 
 static struct db_statement load_raw = {
 	.sql =
-	"SELECT a.raw"
-	"  FROM rflow_private.relayer_attempts a"
-	"  JOIN rflow_private.relayer_transactions t ON t.id = a.transaction_id"
-	"  LEFT JOIN rflow.relayers r ON r.name = t.relayer"
-	" WHERE a.chain_id = $1 AND a.address = $2::rflow.address AND a.nonce = $3 AND a.attempt = $4"
-	"   AND NOT COALESCE(r.paused, false)"
-	"   AND (a.kind = 'noop' OR (t.intent = 'send' AND t.error IS NULL))",
+		"SELECT a.raw"
+		"  FROM rflow_private.relayer_attempts a"
+		"  JOIN rflow_private.relayer_transactions t ON t.id = a.transaction_id"
+		"  LEFT JOIN rflow.relayers r ON r.name = t.relayer"
+		" WHERE a.chain_id = $1 AND a.address = $2::rflow.address AND a.nonce = $3 AND a.attempt = $4"
+		"   AND NOT COALESCE(r.paused, false)"
+		"   AND (a.kind = 'noop' OR (t.intent = 'send' AND t.error IS NULL))",
 	.types = {INT8OID, TEXTOID, INT8OID, INT4OID},
-	.count = 4
+	.count = 4,
 };
 
 static int
@@ -91,8 +91,8 @@ due_at(const struct relay_nonce *nonce)
 bool
 relay_has_broadcasts(struct relay_process *process, const struct relay_view *view)
 {
-	bool		found = false;
-	int			i;
+	bool found = false;
+	int i;
 
 	for (i = 0; i < view->nonce_count; i++)
 	{
@@ -110,7 +110,7 @@ relay_has_broadcasts(struct relay_process *process, const struct relay_view *vie
 static bool
 read_raw(const struct relay_process *process, struct parcel *parcel, MemoryContext round)
 {
-	Datum		parameters[4];
+	Datum parameters[4];
 
 	parameters[0] = Int64GetDatum(process->chain_id);
 	parameters[1] = relay_address_datum(&parcel->nonce->key->address);
@@ -135,8 +135,8 @@ collect(struct relay_process *process, const struct relay_view *view, struct par
 {
 	MemoryContext round = CurrentMemoryContext;
 	const struct relay_key *blocked = NULL;
-	int			count = 0;
-	int			i;
+	int count = 0;
+	int i;
 
 	if (!process->begin(process->context, "relayer: what to broadcast"))
 		return -1;
@@ -171,7 +171,7 @@ send_parcels(struct relay_process *process, struct parcel *parcels, int count, i
 			 struct rpc_batch *batch)
 {
 	StringInfoData text;
-	int			i;
+	int i;
 
 	initStringInfo(&text);
 	for (i = 0; i < count; i++)
@@ -190,12 +190,12 @@ send_parcels(struct relay_process *process, struct parcel *parcels, int count, i
 
 /* A payload that can never run, and that no node has taken: a no-op is to take its nonce. */
 static void
-record_refusal(struct relay_process *process, const struct parcel *parcel,
-			   enum relay_class class, const char *message)
+record_refusal(struct relay_process *process, const struct parcel *parcel, enum relay_class class,
+			   const char *message)
 {
 	const struct relay_nonce *nonce = parcel->nonce;
 	struct relay_failure failure = {relay_class_name(class), message, {NULL, 0}};
-	bool		hopeless = class == RELAY_NEVER_VALID;
+	bool hopeless = class == RELAY_NEVER_VALID;
 
 	if (class == RELAY_REVERTS)
 		hopeless = process->head_number - parcel->attempt->head_number >= REVERT_BLOCKS &&
@@ -206,8 +206,8 @@ record_refusal(struct relay_process *process, const struct parcel *parcel,
 		relay_wake_by(process, GetCurrentTimestamp());
 	else
 		relay_record_reason(nonce->transaction_id,
-							psprintf("the node does not take it (%s): %s",
-									 relay_class_name(class), message));
+							psprintf("the node does not take it (%s): %s", relay_class_name(class),
+									 message));
 }
 
 static void
@@ -245,7 +245,7 @@ record_answers(struct relay_process *process, struct parcel *parcels, int count,
 			   struct rpc_batch *batch)
 {
 	struct relay_lock *locks = palloc0(sizeof(struct relay_lock) * count);
-	int			i;
+	int i;
 
 	if (!process->begin(process->context, "relayer: what the node said"))
 		return false;
@@ -264,9 +264,9 @@ bool
 relay_broadcast(struct relay_process *process, const struct relay_view *view)
 {
 	struct parcel *parcels = palloc0(sizeof(struct parcel) * (view->nonce_count + 1));
-	int			count = collect(process, view, parcels);
-	int			start;
-	int			sent;
+	int count = collect(process, view, parcels);
+	int start;
+	int sent;
 
 	if (count < 0)
 		return false;

@@ -17,4 +17,4 @@ extern bool relay_has_broadcasts(struct relay_process *process, const struct rel
  */
 extern bool relay_broadcast(struct relay_process *process, const struct relay_view *view);
 
-#endif							/* RELAY_BROADCAST_H */
+#endif /* RELAY_BROADCAST_H */

@@ -17,41 +17,41 @@
 struct pattern
 {
 	enum relay_class class;
-	const char *text;			/* lower case, anywhere in the message */
-	const char *unless;			/* not when this is there too; may be NULL */
+	const char *text;   /* lower case, anywhere in the message */
+	const char *unless; /* not when this is there too; may be NULL */
 };
 
 static const struct pattern patterns[] = {
-	{RELAY_REVERTS, "execution reverted", NULL},	/* geth, reth, erigon, nethermind, anvil */
+	{RELAY_REVERTS, "execution reverted", NULL}, /* geth, reth, erigon, nethermind, anvil */
 	{RELAY_REVERTS, "vm exception while processing transaction", NULL}, /* hardhat */
-	{RELAY_REVERTS, "transaction reverted", NULL},	/* hardhat */
+	{RELAY_REVERTS, "transaction reverted", NULL},                      /* hardhat */
 	{RELAY_REVERTS, "call reverted", NULL},
 
-	{RELAY_KNOWN, "already known", NULL},	/* geth, reth, erigon */
-	{RELAY_KNOWN, "alreadyknown", NULL},	/* nethermind */
-	{RELAY_KNOWN, "already imported", NULL},	/* anvil, openethereum */
-	{RELAY_KNOWN, "known transaction", "unknown transaction"},	/* besu, hardhat */
+	{RELAY_KNOWN, "already known", NULL},                      /* geth, reth, erigon */
+	{RELAY_KNOWN, "alreadyknown", NULL},                       /* nethermind */
+	{RELAY_KNOWN, "already imported", NULL},                   /* anvil, openethereum */
+	{RELAY_KNOWN, "known transaction", "unknown transaction"}, /* besu, hardhat */
 	{RELAY_KNOWN, "known_transaction", NULL},
-	{RELAY_KNOWN, "existing tx with same hash", NULL},	/* erigon */
-	{RELAY_KNOWN, "same hash was already imported", NULL},	/* openethereum */
-	{RELAY_KNOWN, "tx already in mempool", NULL},	/* cosmos chains */
+	{RELAY_KNOWN, "existing tx with same hash", NULL},     /* erigon */
+	{RELAY_KNOWN, "same hash was already imported", NULL}, /* openethereum */
+	{RELAY_KNOWN, "tx already in mempool", NULL},          /* cosmos chains */
 	{RELAY_KNOWN, "already in the pool", NULL},
 	{RELAY_KNOWN, "already exists in the mempool", NULL},
 
 	{RELAY_SLOT_TAKEN, "replacement transaction underpriced", NULL},
 	{RELAY_SLOT_TAKEN, "replacement_underpriced", NULL},
-	{RELAY_SLOT_TAKEN, "could not replace existing tx", NULL},	/* erigon */
-	{RELAY_SLOT_TAKEN, "replacementnotallowed", NULL},	/* nethermind */
+	{RELAY_SLOT_TAKEN, "could not replace existing tx", NULL}, /* erigon */
+	{RELAY_SLOT_TAKEN, "replacementnotallowed", NULL},         /* nethermind */
 	{RELAY_SLOT_TAKEN, "replacement not allowed", NULL},
-	{RELAY_SLOT_TAKEN, "future transaction tries to replace pending", NULL},	/* geth */
-	{RELAY_SLOT_TAKEN, "another transaction with same nonce in the queue", NULL},	/* openethereum */
+	{RELAY_SLOT_TAKEN, "future transaction tries to replace pending", NULL},      /* geth */
+	{RELAY_SLOT_TAKEN, "another transaction with same nonce in the queue", NULL}, /* openethereum */
 
 	{RELAY_NONCE_CONSUMED, "nonce too low", NULL},
 	{RELAY_NONCE_CONSUMED, "nonce is too low", NULL},
 	{RELAY_NONCE_CONSUMED, "nonce_too_low", NULL},
 	{RELAY_NONCE_CONSUMED, "nonce has already been used", NULL},
-	{RELAY_NONCE_CONSUMED, "oldnonce", NULL},	/* nethermind */
-	{RELAY_NONCE_CONSUMED, "invalid nonce", NULL},	/* may be either side: receipts tell */
+	{RELAY_NONCE_CONSUMED, "oldnonce", NULL},      /* nethermind */
+	{RELAY_NONCE_CONSUMED, "invalid nonce", NULL}, /* may be either side: receipts tell */
 	{RELAY_NONCE_CONSUMED, "invalid transaction nonce", NULL},
 
 	{RELAY_NONCE_AHEAD, "nonce too high", NULL},
@@ -59,31 +59,31 @@ static const struct pattern patterns[] = {
 	{RELAY_NONCE_AHEAD, "nonce too far in the future", NULL},
 	{RELAY_NONCE_AHEAD, "nonce too distant", NULL}, /* besu */
 	{RELAY_NONCE_AHEAD, "nonce gap", NULL},
-	{RELAY_NONCE_AHEAD, "noncegap", NULL},	/* nethermind */
+	{RELAY_NONCE_AHEAD, "noncegap", NULL}, /* nethermind */
 	{RELAY_NONCE_AHEAD, "exceeds next nonce", NULL},
 	{RELAY_NONCE_AHEAD, "nonce out of range", NULL},
 	{RELAY_NONCE_AHEAD, "tx-nonce-too-high", NULL},
-	{RELAY_NONCE_AHEAD, "gapped-nonce", NULL},	/* geth, delegated accounts */
+	{RELAY_NONCE_AHEAD, "gapped-nonce", NULL}, /* geth, delegated accounts */
 
 	{RELAY_FUNDS, "insufficient funds", NULL},
-	{RELAY_FUNDS, "insufficientfunds", NULL},	/* nethermind */
+	{RELAY_FUNDS, "insufficientfunds", NULL}, /* nethermind */
 	{RELAY_FUNDS, "gas required exceeds allowance", NULL},
-	{RELAY_FUNDS, "upfront cost exceeds account balance", NULL},	/* besu */
-	{RELAY_FUNDS, "doesn't have enough funds", NULL},	/* hardhat */
-	{RELAY_FUNDS, "overshot", NULL},	/* geth, tip of delegated accounts */
+	{RELAY_FUNDS, "upfront cost exceeds account balance", NULL}, /* besu */
+	{RELAY_FUNDS, "doesn't have enough funds", NULL},            /* hardhat */
+	{RELAY_FUNDS, "overshot", NULL}, /* geth, tip of delegated accounts */
 
 	{RELAY_NEVER_VALID, "intrinsic gas too low", NULL},
-	{RELAY_NEVER_VALID, "intrinsic gas exceeds gas limit", NULL},	/* besu */
-	{RELAY_NEVER_VALID, "transaction requires at least", NULL}, /* hardhat */
+	{RELAY_NEVER_VALID, "intrinsic gas exceeds gas limit", NULL}, /* besu */
+	{RELAY_NEVER_VALID, "transaction requires at least", NULL},   /* hardhat */
 	{RELAY_NEVER_VALID, "floor data gas cost", NULL},
 	{RELAY_NEVER_VALID, "exceeds block gas limit", NULL},
-	{RELAY_NEVER_VALID, "gaslimitexceeded", NULL},	/* nethermind */
-	{RELAY_NEVER_VALID, "gas limit too high", NULL},	/* EIP-7825 */
+	{RELAY_NEVER_VALID, "gaslimitexceeded", NULL},   /* nethermind */
+	{RELAY_NEVER_VALID, "gas limit too high", NULL}, /* EIP-7825 */
 	{RELAY_NEVER_VALID, "gas limit is too high", NULL},
 	{RELAY_NEVER_VALID, "gas uint64 overflow", NULL},
 	{RELAY_NEVER_VALID, "oversized data", NULL},
 	{RELAY_NEVER_VALID, "maxtxsizeexceeded", NULL}, /* nethermind */
-	{RELAY_NEVER_VALID, "rlp too long", NULL},	/* erigon */
+	{RELAY_NEVER_VALID, "rlp too long", NULL},      /* erigon */
 	{RELAY_NEVER_VALID, "max initcode size exceeded", NULL},
 	{RELAY_NEVER_VALID, "initcode too large", NULL},
 	{RELAY_NEVER_VALID, "initcode size", NULL},
@@ -91,7 +91,7 @@ static const struct pattern patterns[] = {
 	{RELAY_NEVER_VALID, "invalid signature", NULL},
 	{RELAY_NEVER_VALID, "invalid sender", NULL},
 	{RELAY_NEVER_VALID, "sender not an eoa", NULL},
-	{RELAY_NEVER_VALID, "senderiscontract", NULL},	/* nethermind */
+	{RELAY_NEVER_VALID, "senderiscontract", NULL}, /* nethermind */
 	{RELAY_NEVER_VALID, "invalid chain id", NULL},
 	{RELAY_NEVER_VALID, "wrong chainid", NULL}, /* besu */
 	{RELAY_NEVER_VALID, "transaction type not supported", NULL},
@@ -102,12 +102,12 @@ static const struct pattern patterns[] = {
 	{RELAY_NEVER_VALID, "nonce has max value", NULL},
 
 	{RELAY_FEE_TOO_LOW, "underpriced", NULL},
-	{RELAY_FEE_TOO_LOW, "feetoolow", NULL}, /* nethermind, also FeeTooLowToCompete */
-	{RELAY_FEE_TOO_LOW, "fee too low", NULL},	/* erigon */
+	{RELAY_FEE_TOO_LOW, "feetoolow", NULL},   /* nethermind, also FeeTooLowToCompete */
+	{RELAY_FEE_TOO_LOW, "fee too low", NULL}, /* erigon */
 	{RELAY_FEE_TOO_LOW, "less than block base fee", NULL},
-	{RELAY_FEE_TOO_LOW, "below current base fee", NULL},	/* besu */
-	{RELAY_FEE_TOO_LOW, "too low for the next block", NULL},	/* hardhat */
-	{RELAY_FEE_TOO_LOW, "gas price below", NULL},	/* besu, geth */
+	{RELAY_FEE_TOO_LOW, "below current base fee", NULL},     /* besu */
+	{RELAY_FEE_TOO_LOW, "too low for the next block", NULL}, /* hardhat */
+	{RELAY_FEE_TOO_LOW, "gas price below", NULL},            /* besu, geth */
 	{RELAY_FEE_TOO_LOW, "gas price too low", NULL},
 
 	{RELAY_NODE_TROUBLE, "pool is full", NULL},
@@ -126,7 +126,7 @@ static const struct pattern patterns[] = {
 	{RELAY_NODE_TROUBLE, "limit exceeded", NULL},
 	{RELAY_NODE_TROUBLE, "internal error", NULL},
 	{RELAY_NODE_TROUBLE, "not synced", NULL},
-	{RELAY_NODE_TROUBLE, "is syncing", NULL}
+	{RELAY_NODE_TROUBLE, "is syncing", NULL},
 };
 
 static const char *const class_names[] = {
@@ -140,7 +140,7 @@ static const char *const class_names[] = {
 	[RELAY_FEE_TOO_LOW] = "fee_too_low",
 	[RELAY_NEVER_VALID] = "never_valid",
 	[RELAY_NODE_TROUBLE] = "node_trouble",
-	[RELAY_UNKNOWN] = "unknown"
+	[RELAY_UNKNOWN] = "unknown",
 };
 
 static char
@@ -153,8 +153,8 @@ lower(char c)
 static bool
 contains(const char *message, const char *text)
 {
-	size_t		len = strlen(text);
-	size_t		i;
+	size_t len = strlen(text);
+	size_t i;
 
 	for (; *message != '\0'; message++)
 	{
@@ -169,7 +169,7 @@ contains(const char *message, const char *text)
 enum relay_class
 relay_classify(int64_t code, const char *message)
 {
-	size_t		i;
+	size_t i;
 
 	if (code == CODE_REVERTED)
 		return RELAY_REVERTS;
@@ -180,8 +180,7 @@ relay_classify(int64_t code, const char *message)
 	return RELAY_UNKNOWN;
 }
 
-const char *
-relay_class_name(enum relay_class class)
+const char *relay_class_name(enum relay_class class)
 {
 	return class_names[class];
 }
@@ -189,7 +188,7 @@ relay_class_name(enum relay_class class)
 enum relay_class
 relay_class_from_name(const char *name)
 {
-	int			i;
+	int i;
 
 	for (i = RELAY_ACCEPTED; i < RELAY_UNKNOWN; i++)
 		if (strcmp(class_names[i], name) == 0)

@@ -19,30 +19,30 @@
 
 static struct db_statement load_network = {
 	.sql =
-	"SELECT chain_id, confirmations,"
-	"       (EXTRACT(epoch FROM rpc_timeout) * 1000)::int, rpc_urls"
-	"  FROM rflow.networks"
-	" WHERE name = $1 AND enabled",
+		"SELECT chain_id, confirmations,"
+		"       (EXTRACT(epoch FROM rpc_timeout) * 1000)::int, rpc_urls"
+		"  FROM rflow.networks"
+		" WHERE name = $1 AND enabled",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement load_accounts = {
 	.sql =
-	"SELECT name, signer, paused, max_in_flight, max_fee_per_gas, max_gas_limit, bump_blocks"
-	"  FROM rflow.relayers"
-	" WHERE network = $1"
-	" ORDER BY name",
+		"SELECT name, signer, paused, max_in_flight, max_fee_per_gas, max_gas_limit, bump_blocks"
+		"  FROM rflow.relayers"
+		" WHERE network = $1"
+		" ORDER BY name",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static char **
 urls_at(int *count, int column)
 {
-	Datum	   *elements;
-	char	  **urls;
-	int			i;
+	Datum *elements;
+	char **urls;
+	int i;
 
 	deconstruct_array(DatumGetArrayTypeP(db_value(0, column, NULL)), TEXTOID, -1, false,
 					  TYPALIGN_INT, &elements, NULL, count);
@@ -55,7 +55,7 @@ urls_at(int *count, int column)
 static bool
 read_network(struct relay_process *process)
 {
-	Datum		parameters[1];
+	Datum parameters[1];
 
 	parameters[0] = CStringGetTextDatum(process->network);
 	if (relay_fetch(process->config_context, &load_network, parameters) != 1)
@@ -70,9 +70,9 @@ read_network(struct relay_process *process)
 static void
 read_account(struct relay_account *account, uint64 row)
 {
-	bool		isnull;
-	bool		negative;
-	Datum		value;
+	bool isnull;
+	bool negative;
+	Datum value;
 
 	account->name = db_text(row, 1);
 	account->signer = db_text(row, 2);
@@ -88,9 +88,9 @@ read_account(struct relay_account *account, uint64 row)
 static void
 read_accounts(struct relay_process *process)
 {
-	Datum		parameters[1];
-	uint64		rows;
-	uint64		row;
+	Datum parameters[1];
+	uint64 rows;
+	uint64 row;
 
 	parameters[0] = CStringGetTextDatum(process->network);
 	rows = relay_fetch(process->config_context, &load_accounts, parameters);
@@ -123,8 +123,8 @@ connect_client(struct relay_process *process)
 bool
 relay_load_definitions(struct relay_process *process)
 {
-	uint64		generation = db_settled_generation();
-	bool		found;
+	uint64 generation = db_settled_generation();
+	bool found;
 
 	if (process->generation == generation)
 		return true;
@@ -163,8 +163,8 @@ find_or_make_key(struct relay_process *process, const struct evm_address *addres
 	if (process->keys == NULL)
 		process->keys = palloc(sizeof(struct relay_key *));
 	else
-		process->keys = repalloc(process->keys,
-								 sizeof(struct relay_key *) * (process->key_count + 1));
+		process->keys =
+			repalloc(process->keys, sizeof(struct relay_key *) * (process->key_count + 1));
 	process->keys[process->key_count++] = key;
 	MemoryContextSwitchTo(before);
 	return key;
@@ -173,14 +173,14 @@ find_or_make_key(struct relay_process *process, const struct evm_address *addres
 void
 relay_resolve_accounts(struct relay_process *process)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < process->account_count; i++)
 	{
 		struct relay_account *account = &process->accounts[i];
 		struct evm_address address;
 		struct evm_key secret;
-		bool		usable;
+		bool usable;
 
 		if (account->key != NULL && account->key->owned)
 			continue;
@@ -191,8 +191,8 @@ relay_resolve_accounts(struct relay_process *process)
 			continue;
 		account->key = find_or_make_key(process, &address);
 		if (!account->key->owned)
-			account->key->owned = process->own(process->context, process->chain_id, &address,
-											   account->problem);
+			account->key->owned =
+				process->own(process->context, process->chain_id, &address, account->problem);
 		if (account->key->owned)
 			account->problem[0] = '\0';
 	}

@@ -35,8 +35,8 @@ plausible(const struct evm_word *fee)
 static void
 sort_words(struct evm_word *words, int count)
 {
-	int			i;
-	int			j;
+	int i;
+	int j;
 
 	for (i = 1; i < count; i++)
 	{
@@ -52,7 +52,7 @@ sort_words(struct evm_word *words, int count)
 static struct evm_word
 usual_reward(struct evm_word *rewards, int count, const struct evm_word *fallback)
 {
-	int			zeros = 0;
+	int zeros = 0;
 
 	sort_words(rewards, count);
 	while (zeros < count && evm_word_is_zero(&rewards[zeros]))

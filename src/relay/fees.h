@@ -15,7 +15,7 @@
 
 struct relay_price
 {
-	bool		dynamic;		/* EIP-1559; else a gas price */
+	bool dynamic; /* EIP-1559; else a gas price */
 	struct evm_word max_fee;
 	struct evm_word priority;
 };
@@ -23,9 +23,9 @@ struct relay_price
 /* What the next block asks for. */
 struct relay_quote
 {
-	bool		dynamic;
-	struct evm_word base_fee;	/* of the next block; 0 when not dynamic */
-	struct evm_word max_fee;	/* twice the base fee plus the priority fee, or the gas price */
+	bool dynamic;
+	struct evm_word base_fee; /* of the next block; 0 when not dynamic */
+	struct evm_word max_fee;  /* twice the base fee plus the priority fee, or the gas price */
 	struct evm_word priority;
 };
 
@@ -62,4 +62,4 @@ extern bool relay_price_too_low(const struct relay_price *price, const struct re
 /* Does the next block's usual price offer those who build it more? */
 extern bool relay_price_outbid(const struct relay_price *price, const struct relay_quote *quote);
 
-#endif							/* RELAY_FEES_H */
+#endif /* RELAY_FEES_H */

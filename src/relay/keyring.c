@@ -22,7 +22,7 @@ struct keyring
 {
 	struct relay_process *process;
 	struct evm_key *keys;
-	bool	   *read;
+	bool *read;
 };
 
 static void
@@ -58,8 +58,8 @@ sign_with_key(const struct relay_order *order, uint64 nonce, const struct relay_
 	struct evm_error err;
 
 	fill_transaction(&tx, order, nonce, payload, chain_id);
-	if (evm_tx_sign(arena, raw, hash, &tx, &keyring->keys[order->account - keyring->process->accounts],
-					&err) != EVM_OK)
+	if (evm_tx_sign(arena, raw, hash, &tx,
+					&keyring->keys[order->account - keyring->process->accounts], &err) != EVM_OK)
 		return pstrdup(err.message);
 	return NULL;
 }
@@ -71,12 +71,12 @@ sign_with_key(const struct relay_order *order, uint64 nonce, const struct relay_
 static void
 read_keys(struct keyring *keyring, struct relay_plan *plan)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < plan->order_count; i++)
 	{
 		struct relay_account *account = plan->orders[i].account;
-		int			index = (int) (account - keyring->process->accounts);
+		int index = (int) (account - keyring->process->accounts);
 		struct evm_address address;
 
 		if (keyring->read[index] || account->key == NULL)
@@ -98,8 +98,8 @@ read_keys(struct keyring *keyring, struct relay_plan *plan)
 static void
 leave_out_unreadable(const struct keyring *keyring, struct relay_plan *plan)
 {
-	int			kept = 0;
-	int			i;
+	int kept = 0;
+	int i;
 
 	for (i = 0; i < plan->order_count; i++)
 		if (keyring->read[plan->orders[i].account - keyring->process->accounts])
@@ -111,7 +111,7 @@ static int
 sign_in_transaction(struct keyring *keyring, struct relay_plan *plan)
 {
 	struct relay_process *process = keyring->process;
-	int			count;
+	int count;
 
 	if (!process->begin(process->context, "relayer: signing"))
 		return -1;
@@ -123,8 +123,8 @@ sign_in_transaction(struct keyring *keyring, struct relay_plan *plan)
 		return 0;
 	}
 	db_synchronous_commit(true);
-	count = relay_sign_orders(plan, process->chain_id, process->head_number, sign_with_key,
-							  keyring);
+	count =
+		relay_sign_orders(plan, process->chain_id, process->head_number, sign_with_key, keyring);
 	DB_CRASH_POINT("relay-before-sign-commit");
 	db_commit();
 	return count;

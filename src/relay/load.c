@@ -23,84 +23,84 @@
 
 static struct db_statement load_head = {
 	.sql =
-	"SELECT number, base_fee_per_gas IS NOT NULL"
-	"  FROM rflow_private.blocks"
-	" WHERE network = $1"
-	" ORDER BY number DESC"
-	" LIMIT 1",
+		"SELECT number, base_fee_per_gas IS NOT NULL"
+		"  FROM rflow_private.blocks"
+		" WHERE network = $1"
+		" ORDER BY number DESC"
+		" LIMIT 1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement load_due = {
 	.sql =
-	"SELECT r.name, (SELECT d.wake_at"
-	"                  FROM rflow_private.due d"
-	"                 WHERE d.kind = 'send' AND d.owner = r.name"
-	"                 ORDER BY d.wake_at, d.id"
-	"                 LIMIT 1)"
-	"  FROM pg_catalog.unnest($1) AS r (name)",
+		"SELECT r.name, (SELECT d.wake_at"
+		"                  FROM rflow_private.due d"
+		"                 WHERE d.kind = 'send' AND d.owner = r.name"
+		"                 ORDER BY d.wake_at, d.id"
+		"                 LIMIT 1)"
+		"  FROM pg_catalog.unnest($1) AS r (name)",
 	.types = {TEXTARRAYOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement load_keys = {
 	.sql =
-	"SELECT address, next_nonce"
-	"  FROM rflow_private.relayer_keys"
-	" WHERE chain_id = $1",
+		"SELECT address, next_nonce"
+		"  FROM rflow_private.relayer_keys"
+		" WHERE chain_id = $1",
 	.types = {INT8OID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement load_live = {
 	.sql =
-	"SELECT n.address, n.nonce, n.transaction_id, t.relayer, t.state, t.intent, t.error IS NOT NULL,"
-	"       t.value, t.max_fee_per_gas, t.confirmations, t.reason, t.block_number, t.block_hash,"
-	"       a.attempt, a.kind, a.transaction_hash, a.gas_limit, a.gas_price, a.max_fee_per_gas,"
-	"       a.max_priority_fee_per_gas, a.head_number, a.signed_at, a.broadcast_at, a.answer_class,"
-	"       a.answered_at"
-	"  FROM rflow_private.nonces n"
-	"  JOIN rflow_private.relayer_attempts a USING (chain_id, address, nonce)"
-	"  JOIN rflow_private.relayer_transactions t ON t.id = n.transaction_id"
-	" WHERE n.chain_id = $1 AND NOT n.settled"
-	" ORDER BY n.address, n.nonce, a.attempt",
+		"SELECT n.address, n.nonce, n.transaction_id, t.relayer, t.state, t.intent, t.error IS NOT NULL,"
+		"       t.value, t.max_fee_per_gas, t.confirmations, t.reason, t.block_number, t.block_hash,"
+		"       a.attempt, a.kind, a.transaction_hash, a.gas_limit, a.gas_price, a.max_fee_per_gas,"
+		"       a.max_priority_fee_per_gas, a.head_number, a.signed_at, a.broadcast_at, a.answer_class,"
+		"       a.answered_at"
+		"  FROM rflow_private.nonces n"
+		"  JOIN rflow_private.relayer_attempts a USING (chain_id, address, nonce)"
+		"  JOIN rflow_private.relayer_transactions t ON t.id = n.transaction_id"
+		" WHERE n.chain_id = $1 AND NOT n.settled"
+		" ORDER BY n.address, n.nonce, a.attempt",
 	.types = {INT8OID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement load_candidates = {
 	.sql =
-	"SELECT t.id, t.relayer, t.owner, t.recipient, t.value, t.data, t.gas_limit, t.max_fee_per_gas"
-	"  FROM unnest($1, $2) AS r (name, room)"
-	" CROSS JOIN LATERAL (SELECT d.id"
-	"                       FROM rflow_private.due d"
-	"                      WHERE d.kind = 'send' AND d.owner = r.name AND d.wake_at <= $3"
-	"                      ORDER BY d.wake_at, d.id"
-	"                      LIMIT r.room) d"
-	"  JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
-	" ORDER BY t.id",
+		"SELECT t.id, t.relayer, t.owner, t.recipient, t.value, t.data, t.gas_limit, t.max_fee_per_gas"
+		"  FROM unnest($1, $2) AS r (name, room)"
+		" CROSS JOIN LATERAL (SELECT d.id"
+		"                       FROM rflow_private.due d"
+		"                      WHERE d.kind = 'send' AND d.owner = r.name AND d.wake_at <= $3"
+		"                      ORDER BY d.wake_at, d.id"
+		"                      LIMIT r.room) d"
+		"  JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
+		" ORDER BY t.id",
 	.types = {TEXTARRAYOID, INT4ARRAYOID, TIMESTAMPTZOID},
-	.count = 3
+	.count = 3,
 };
 
 static struct db_statement load_payload = {
 	.sql =
-	"SELECT t.recipient, t.value, t.data, c.abi::text"
-	"  FROM rflow_private.relayer_transactions t"
-	"  LEFT JOIN LATERAL (SELECT c.abi"
-	"                       FROM rflow.contracts c"
-	"                      WHERE c.network = t.network AND c.address = t.recipient"
-	"                      LIMIT 1) c ON true"
-	" WHERE t.id = $1",
+		"SELECT t.recipient, t.value, t.data, c.abi::text"
+		"  FROM rflow_private.relayer_transactions t"
+		"  LEFT JOIN LATERAL (SELECT c.abi"
+		"                       FROM rflow.contracts c"
+		"                      WHERE c.network = t.network AND c.address = t.recipient"
+		"                      LIMIT 1) c ON true"
+		" WHERE t.id = $1",
 	.types = {INT8OID},
-	.count = 1
+	.count = 1,
 };
 
 uint64
 relay_fetch(MemoryContext context, struct db_statement *statement, Datum *parameters)
 {
-	uint64		rows = db_execute(statement, parameters, NULL);
+	uint64 rows = db_execute(statement, parameters, NULL);
 
 	MemoryContextSwitchTo(context);
 	return rows;
@@ -109,8 +109,8 @@ relay_fetch(MemoryContext context, struct db_statement *statement, Datum *parame
 static TimestampTz
 time_or_zero(uint64 row, int column)
 {
-	bool		isnull;
-	Datum		value = db_value(row, column, &isnull);
+	bool isnull;
+	Datum value = db_value(row, column, &isnull);
 
 	return isnull ? 0 : DatumGetTimestampTz(value);
 }
@@ -119,9 +119,9 @@ time_or_zero(uint64 row, int column)
 static bool
 word_at(struct evm_word *out, uint64 row, int column)
 {
-	bool		isnull;
-	bool		negative;
-	Datum		value = db_value(row, column, &isnull);
+	bool isnull;
+	bool negative;
+	Datum value = db_value(row, column, &isnull);
 
 	*out = evm_word_zero;
 	if (isnull)
@@ -144,7 +144,7 @@ hash_at(struct evm_hash *out, uint64 row, int column)
 static int64
 number_or(uint64 row, int column, int64 otherwise)
 {
-	bool		isnull;
+	bool isnull;
 
 	(void) db_value(row, column, &isnull);
 	return isnull ? otherwise : db_int64(row, column);
@@ -154,8 +154,8 @@ number_or(uint64 row, int column, int64 otherwise)
 static void
 read_head(MemoryContext context, struct relay_process *process, TimestampTz now)
 {
-	Datum		parameters[1];
-	int64		number;
+	Datum parameters[1];
+	int64 number;
 
 	parameters[0] = CStringGetTextDatum(process->network);
 	if (relay_fetch(context, &load_head, parameters) == 0)
@@ -169,19 +169,18 @@ read_head(MemoryContext context, struct relay_process *process, TimestampTz now)
 }
 
 static ArrayType *
-names_of(struct relay_process *process, bool (*chosen) (struct relay_account *account, int room),
+names_of(struct relay_process *process, bool (*chosen)(struct relay_account *account, int room),
 		 ArrayType **rooms)
 {
-	Datum	   *names = palloc(sizeof(Datum) * (process->account_count + 1));
-	Datum	   *counts = palloc(sizeof(Datum) * (process->account_count + 1));
-	int			count = 0;
-	int			i;
+	Datum *names = palloc(sizeof(Datum) * (process->account_count + 1));
+	Datum *counts = palloc(sizeof(Datum) * (process->account_count + 1));
+	int count = 0;
+	int i;
 
 	for (i = 0; i < process->account_count; i++)
 	{
 		struct relay_account *account = &process->accounts[i];
-		int			room = account->key == NULL ? 0 :
-			account->max_in_flight - account->key->in_flight;
+		int room = account->key == NULL ? 0 : account->max_in_flight - account->key->in_flight;
 
 		if (chosen != NULL && !chosen(account, room))
 			continue;
@@ -196,17 +195,17 @@ names_of(struct relay_process *process, bool (*chosen) (struct relay_account *ac
 static void
 read_due(MemoryContext context, struct relay_process *process)
 {
-	Datum		parameters[1];
-	uint64		rows;
-	uint64		row;
+	Datum parameters[1];
+	uint64 rows;
+	uint64 row;
 
 	parameters[0] = PointerGetDatum(names_of(process, NULL, NULL));
 	rows = relay_fetch(context, &load_due, parameters);
 	for (row = 0; row < rows; row++)
 	{
 		struct relay_account *account = relay_find_account(process, db_text(row, 1));
-		bool		isnull;
-		Datum		value = db_value(row, 2, &isnull);
+		bool isnull;
+		Datum value = db_value(row, 2, &isnull);
 
 		account->has_due = !isnull;
 		account->first_due = isnull ? 0 : DatumGetTimestampTz(value);
@@ -216,10 +215,10 @@ read_due(MemoryContext context, struct relay_process *process)
 static void
 read_keys(MemoryContext context, struct relay_process *process)
 {
-	Datum		parameters[1];
-	uint64		rows;
-	uint64		row;
-	int			i;
+	Datum parameters[1];
+	uint64 rows;
+	uint64 row;
+	int i;
 
 	for (i = 0; i < process->key_count; i++)
 		process->keys[i]->adopted = false;
@@ -227,8 +226,7 @@ read_keys(MemoryContext context, struct relay_process *process)
 	rows = relay_fetch(context, &load_keys, parameters);
 	for (row = 0; row < rows; row++)
 	{
-		struct relay_key *key =
-			relay_find_key(process, db_datum_address(db_value(row, 1, NULL)));
+		struct relay_key *key = relay_find_key(process, db_datum_address(db_value(row, 1, NULL)));
 
 		if (key == NULL)
 			continue;
@@ -240,7 +238,7 @@ read_keys(MemoryContext context, struct relay_process *process)
 static void
 read_attempt(struct relay_attempt *attempt, uint64 row)
 {
-	char	   *class = db_text(row, 24);
+	char *class = db_text(row, 24);
 
 	attempt->number = (int) db_int64(row, 14);
 	attempt->noop = strcmp(db_text(row, 15), "noop") == 0;
@@ -287,11 +285,11 @@ read_nonce(struct relay_process *process, struct relay_nonce *nonce, struct rela
 static void
 read_live(MemoryContext context, struct relay_process *process, struct relay_view *view)
 {
-	Datum		parameters[1];
+	Datum parameters[1];
 	struct relay_nonce *nonce = NULL;
-	uint64		rows;
-	uint64		row;
-	int			i;
+	uint64 rows;
+	uint64 row;
+	int i;
 
 	for (i = 0; i < process->key_count; i++)
 		process->keys[i]->in_flight = 0;
@@ -300,8 +298,7 @@ read_live(MemoryContext context, struct relay_process *process, struct relay_vie
 	view->nonces = palloc0(sizeof(struct relay_nonce) * (rows + 1));
 	for (row = 0; row < rows; row++)
 	{
-		struct relay_key *key =
-			relay_find_key(process, db_datum_address(db_value(row, 1, NULL)));
+		struct relay_key *key = relay_find_key(process, db_datum_address(db_value(row, 1, NULL)));
 
 		if (key == NULL || !key->owned)
 			continue;
@@ -318,8 +315,8 @@ read_live(MemoryContext context, struct relay_process *process, struct relay_vie
 static void
 read_candidate(struct relay_process *process, struct relay_candidate *candidate, uint64 row)
 {
-	bool		isnull;
-	Datum		recipient;
+	bool isnull;
+	Datum recipient;
 
 	candidate->id = db_int64(row, 1);
 	candidate->account = relay_find_account(process, db_text(row, 2));
@@ -345,10 +342,10 @@ may_sign(struct relay_account *account, int room)
 static void
 read_candidates(MemoryContext context, struct relay_process *process, struct relay_view *view)
 {
-	Datum		parameters[3];
-	ArrayType  *rooms;
-	uint64		rows;
-	uint64		row;
+	Datum parameters[3];
+	ArrayType *rooms;
+	uint64 rows;
+	uint64 row;
 
 	parameters[0] = PointerGetDatum(names_of(process, may_sign, &rooms));
 	parameters[1] = PointerGetDatum(rooms);
@@ -384,9 +381,9 @@ relay_load_view(struct relay_process *process, bool signing_held)
 bool
 relay_read_payload(MemoryContext context, int64 id, struct relay_payload *out)
 {
-	Datum		parameters[1];
-	Datum		recipient;
-	bool		isnull;
+	Datum parameters[1];
+	Datum recipient;
+	bool isnull;
 
 	parameters[0] = Int64GetDatum(id);
 	if (relay_fetch(context, &load_payload, parameters) != 1)

@@ -26,11 +26,11 @@ extern struct relay_view *relay_load_view(struct relay_process *process, bool si
 /* What a transaction does, and what it was sent to. */
 struct relay_payload
 {
-	bool		creates;
+	bool creates;
 	struct evm_address recipient;
 	struct evm_word value;
 	struct evm_bytes data;
-	char	   *abi;			/* JSON of a contract that is known at the recipient; NULL: none is */
+	char *abi; /* JSON of a contract that is known at the recipient; NULL: none is */
 };
 
 /* In an open transaction, into a context; false when there is no such transaction. */
@@ -40,7 +40,6 @@ extern bool relay_read_payload(MemoryContext context, int64 id, struct relay_pay
  * db_execute, and makes the context current, so that what is read from the rows lives in it: SPI leaves
  * a context of its own, which ends with the connection.
  */
-extern uint64 relay_fetch(MemoryContext context, struct db_statement *statement,
-						  Datum *parameters);
+extern uint64 relay_fetch(MemoryContext context, struct db_statement *statement, Datum *parameters);
 
-#endif							/* RELAY_LOAD_H */
+#endif /* RELAY_LOAD_H */

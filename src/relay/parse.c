@@ -9,12 +9,12 @@
 #include "evm/hex.h"
 #include "evm/word.h"
 
-#define HASH_TEXT_LENGTH 66		/* "0x" and 64 digits */
+#define HASH_TEXT_LENGTH 66 /* "0x" and 64 digits */
 
 bool
 relay_parse_word(struct evm_word *out, const struct evm_json *json)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(json, &len);
 
 	return text != NULL && evm_quantity_decode(out, text, len, NULL) == EVM_OK;
@@ -23,7 +23,7 @@ relay_parse_word(struct evm_word *out, const struct evm_json *json)
 bool
 relay_parse_u64(uint64_t *out, const struct evm_json *json)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(json, &len);
 
 	return text != NULL && evm_quantity_decode_u64(out, text, len, NULL) == EVM_OK;
@@ -32,8 +32,8 @@ relay_parse_u64(uint64_t *out, const struct evm_json *json)
 static bool
 parse_hash(struct evm_hash *out, const struct evm_json *json)
 {
-	size_t		len;
-	size_t		decoded;
+	size_t len;
+	size_t decoded;
 	const char *text = evm_json_string(json, &len);
 
 	return text != NULL && len == HASH_TEXT_LENGTH &&
@@ -43,7 +43,7 @@ parse_hash(struct evm_hash *out, const struct evm_json *json)
 static bool
 parse_block_number(int64_t *out, const struct evm_json *json)
 {
-	uint64_t	number;
+	uint64_t number;
 
 	if (!relay_parse_u64(&number, json) || number > INT64_MAX)
 		return false;
@@ -66,7 +66,7 @@ relay_parse_receipt(struct relay_receipt *out, const struct evm_json *json,
 					const struct evm_hash *hash)
 {
 	struct evm_hash transaction;
-	uint64_t	status;
+	uint64_t status;
 
 	if (!parse_hash(&transaction, evm_json_object_get(json, "transactionHash")) ||
 		memcmp(&transaction, hash, sizeof(transaction)) != 0 ||
@@ -76,8 +76,7 @@ relay_parse_receipt(struct relay_receipt *out, const struct evm_json *json,
 		!relay_parse_u64(&status, evm_json_object_get(json, "status")))
 		return false;
 	out->reverted = status == 0;
-	out->has_price = relay_parse_word(&out->price,
-									  evm_json_object_get(json, "effectiveGasPrice"));
+	out->has_price = relay_parse_word(&out->price, evm_json_object_get(json, "effectiveGasPrice"));
 	return true;
 }
 
@@ -86,13 +85,12 @@ relay_parse_fee_history(struct relay_fee_history *out, const struct evm_json *js
 {
 	const struct evm_json *fees = evm_json_object_get(json, "baseFeePerGas");
 	const struct evm_json *rewards = evm_json_object_get(json, "reward");
-	size_t		count = evm_json_array_size(rewards);
-	size_t		i;
+	size_t count = evm_json_array_size(rewards);
+	size_t i;
 
 	/* The last one is that of the next block. */
 	if (evm_json_array_size(fees) == 0 ||
-		!relay_parse_word(&out->base_fee,
-						  evm_json_array_get(fees, evm_json_array_size(fees) - 1)))
+		!relay_parse_word(&out->base_fee, evm_json_array_get(fees, evm_json_array_size(fees) - 1)))
 		return false;
 	out->reward_count = 0;
 	for (i = 0; i < count && out->reward_count < RELAY_FEE_BLOCKS; i++)

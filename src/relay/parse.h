@@ -14,21 +14,21 @@
 /* Of a block, from eth_getBlockByNumber. */
 struct relay_header
 {
-	int64_t		number;
+	int64_t number;
 	struct evm_hash hash;
-	bool		has_base_fee;	/* EIP-1559 is in force */
+	bool has_base_fee; /* EIP-1559 is in force */
 };
 
 /* Of eth_getTransactionReceipt. */
 struct relay_receipt
 {
-	int			attempt;		/* the caller's: which of a nonce's attempts */
-	int64_t		block_number;
+	int attempt; /* the caller's: which of a nonce's attempts */
+	int64_t block_number;
 	struct evm_hash block_hash;
-	bool		reverted;
-	uint64_t	gas_used;
-	bool		has_price;
-	struct evm_word price;		/* effectiveGasPrice */
+	bool reverted;
+	uint64_t gas_used;
+	bool has_price;
+	struct evm_word price; /* effectiveGasPrice */
 };
 
 /* Blocks of which eth_feeHistory is asked. */
@@ -36,9 +36,9 @@ struct relay_receipt
 
 struct relay_fee_history
 {
-	struct evm_word base_fee;	/* of the block after the newest */
+	struct evm_word base_fee; /* of the block after the newest */
 	struct evm_word rewards[RELAY_FEE_BLOCKS];
-	int			reward_count;
+	int reward_count;
 };
 
 extern bool relay_parse_word(struct evm_word *out, const struct evm_json *json);
@@ -49,4 +49,4 @@ extern bool relay_parse_receipt(struct relay_receipt *out, const struct evm_json
 								const struct evm_hash *hash);
 extern bool relay_parse_fee_history(struct relay_fee_history *out, const struct evm_json *json);
 
-#endif							/* RELAY_PARSE_H */
+#endif /* RELAY_PARSE_H */

@@ -36,14 +36,13 @@ struct planner
 	struct relay_plan *plan;
 };
 
-static char *
-say(const char *format,...) pg_attribute_printf(1, 2);
+static char *say(const char *format, ...) pg_attribute_printf(1, 2);
 
 static char *
-say(const char *format,...)
+say(const char *format, ...)
 {
-	char		text[REASON_BYTES];
-	va_list		arguments;
+	char text[REASON_BYTES];
+	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
@@ -54,7 +53,7 @@ say(const char *format,...)
 static char *
 decimal(const struct evm_word *word)
 {
-	char		text[EVM_WORD_DECIMAL_BYTES];
+	char text[EVM_WORD_DECIMAL_BYTES];
 
 	evm_word_to_decimal(text, word, false);
 	return pstrdup(text);
@@ -117,7 +116,7 @@ static struct evm_word
 outstanding(const struct relay_view *view, const struct relay_key *key)
 {
 	struct evm_word sum = evm_word_zero;
-	int			i;
+	int i;
 
 	for (i = 0; i < view->nonce_count; i++)
 	{
@@ -149,7 +148,7 @@ lower_cap(bool has_a, const struct evm_word *a, bool has_b, const struct evm_wor
 static bool
 is_lowest(const struct relay_view *view, const struct relay_nonce *nonce)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < view->nonce_count && &view->nonces[i] != nonce; i++)
 		if (view->nonces[i].key == nonce->key && view->nonces[i].state != RELAY_MINED)
@@ -164,7 +163,7 @@ wants_better_price(const struct planner *planner, const struct relay_nonce *nonc
 	const struct relay_process *process = planner->process;
 	const struct relay_attempt *newest = relay_newest(nonce);
 	const struct relay_price *price = &relay_highest(nonce)->price;
-	int64		age;
+	int64 age;
 
 	if (!TimestampDifferenceExceeds(newest->signed_at, planner->view->now, BUMP_MIN_AGE_MS))
 		return false;
@@ -211,7 +210,7 @@ plan_replacement(struct planner *planner, struct relay_nonce *nonce, bool noop)
 static void
 plan_nonce(struct planner *planner, struct relay_nonce *nonce)
 {
-	bool		needs_noop = relay_needs_noop(nonce);
+	bool needs_noop = relay_needs_noop(nonce);
 
 	if (nonce->finding == RELAY_FOUND || nonce->account == NULL || nonce->account->paused)
 		return;
@@ -272,7 +271,8 @@ rule_on_refusal(struct planner *planner, struct relay_candidate *candidate, int 
 			if (in_flight > 0)
 				hold(planner, candidate, REVERT_RETRY_MS,
 					 say("would revert now (%s); tried again while transactions before it are "
-						 "not mined", candidate->refusal_text));
+						 "not mined",
+						 candidate->refusal_text));
 			else
 				refuse(planner, candidate, "reverts", say("%s", candidate->refusal_text));
 			return false;
@@ -280,8 +280,8 @@ rule_on_refusal(struct planner *planner, struct relay_candidate *candidate, int 
 			refuse(planner, candidate, "never_valid", say("%s", candidate->refusal_text));
 			return false;
 		case RELAY_FUNDS:
-			full_block = cost_of(FULL_BLOCK_GAS, &planner->process->quote.max_fee,
-								 &candidate->value);
+			full_block =
+				cost_of(FULL_BLOCK_GAS, &planner->process->quote.max_fee, &candidate->value);
 			if (evm_word_compare(&full_block, &candidate->account->key->balance) > 0)
 				return true;
 			refuse(planner, candidate, "reverts", say("%s", candidate->refusal_text));
@@ -299,9 +299,9 @@ stop_for_funds(struct planner *planner, struct relay_candidate *candidate,
 			   const struct evm_word *needed)
 {
 	struct relay_key *key = candidate->account->key;
-	char	   *reason = say("insufficient funds: the account has %s wei%s%s", decimal(&key->balance),
-							 needed == NULL ? "" : ", with what is under way it needs ",
-							 needed == NULL ? "" : decimal(needed));
+	char *reason = say("insufficient funds: the account has %s wei%s%s", decimal(&key->balance),
+					   needed == NULL ? "" : ", with what is under way it needs ",
+					   needed == NULL ? "" : decimal(needed));
 
 	(void) rule(planner, RELAY_SAY, candidate->id, reason);
 	strlcpy(candidate->account->problem, reason, sizeof(candidate->account->problem));
@@ -365,8 +365,8 @@ plan_key(struct planner *planner, struct relay_key *key)
 {
 	struct relay_view *view = planner->view;
 	struct evm_word committed;
-	int			in_flight = key->in_flight;
-	int			i;
+	int in_flight = key->in_flight;
+	int i;
 
 	if (key->held_until > view->now)
 	{
@@ -377,7 +377,7 @@ plan_key(struct planner *planner, struct relay_key *key)
 	for (i = 0; i < view->candidate_count; i++)
 	{
 		struct relay_candidate *candidate = &view->candidates[i];
-		int			before = planner->plan->order_count;
+		int before = planner->plan->order_count;
 
 		if (candidate->account->key != key)
 			continue;
@@ -396,8 +396,8 @@ relay_make_plan(struct relay_process *process, struct relay_view *view)
 {
 	struct relay_plan *plan = palloc0(sizeof(struct relay_plan));
 	struct planner planner = {process, view, plan};
-	int			room = view->nonce_count + view->candidate_count + 1;
-	int			i;
+	int room = view->nonce_count + view->candidate_count + 1;
+	int i;
 
 	plan->orders = palloc0(sizeof(struct relay_order) * room);
 	plan->rulings = palloc0(sizeof(struct relay_ruling) * room);

@@ -16,40 +16,40 @@ struct relay_order
 {
 	struct relay_account *account;
 	struct relay_key *key;
-	struct relay_candidate *candidate;	/* of a first payload, else NULL */
-	struct relay_nonce *nonce;	/* of another payload, else NULL */
-	bool		noop;
+	struct relay_candidate *candidate; /* of a first payload, else NULL */
+	struct relay_nonce *nonce;         /* of another payload, else NULL */
+	bool noop;
 	struct relay_price price;
-	int64		gas_limit;
-	bool		dropped;		/* not to be signed after all */
+	int64 gas_limit;
+	bool dropped; /* not to be signed after all */
 };
 
 enum relay_rule
 {
-	RELAY_SAY,					/* only the reason changes */
-	RELAY_HOLD,					/* a queued send is looked at again at a later time */
-	RELAY_REFUSE				/* a queued send fails */
+	RELAY_SAY,   /* only the reason changes */
+	RELAY_HOLD,  /* a queued send is looked at again at a later time */
+	RELAY_REFUSE /* a queued send fails */
 };
 
 struct relay_ruling
 {
 	enum relay_rule rule;
-	int64		id;
-	char	   *reason;			/* NULL: no reason any more */
-	TimestampTz until;			/* of HOLD */
-	struct relay_failure failure;	/* of REFUSE */
-	bool		dropped;		/* somebody else holds the row: next time */
+	int64 id;
+	char *reason;                 /* NULL: no reason any more */
+	TimestampTz until;            /* of HOLD */
+	struct relay_failure failure; /* of REFUSE */
+	bool dropped;                 /* somebody else holds the row: next time */
 };
 
 struct relay_plan
 {
 	struct relay_order *orders; /* other payloads by nonce, then first ones by id */
-	int			order_count;
+	int order_count;
 	struct relay_ruling *rulings;
-	int			ruling_count;
+	int ruling_count;
 };
 
 /* In the current context.  Sets problems of accounts, and when keys and process look again. */
 extern struct relay_plan *relay_make_plan(struct relay_process *process, struct relay_view *view);
 
-#endif							/* RELAY_PLAN_H */
+#endif /* RELAY_PLAN_H */

@@ -19,19 +19,19 @@
 
 static struct db_statement write_state = {
 	.sql =
-	"INSERT INTO rflow_private.relayer_states AS s"
-	"       (relayer, address, problem, problem_since, balance, chain_nonce, pending_nonce, observed_at)"
-	"VALUES ($1, $2::rflow.address, $3, CASE WHEN $3 IS NOT NULL THEN $4 END, $5, $6, $7, $4)"
-	"    ON CONFLICT (relayer) DO UPDATE"
-	"   SET address = EXCLUDED.address, problem = EXCLUDED.problem,"
-	"       problem_since = CASE"
-	"                         WHEN s.problem = EXCLUDED.problem THEN s.problem_since"
-	"                         ELSE EXCLUDED.problem_since"
-	"                       END,"
-	"       balance = EXCLUDED.balance, chain_nonce = EXCLUDED.chain_nonce,"
-	"       pending_nonce = EXCLUDED.pending_nonce, observed_at = EXCLUDED.observed_at",
+		"INSERT INTO rflow_private.relayer_states AS s"
+		"       (relayer, address, problem, problem_since, balance, chain_nonce, pending_nonce, observed_at)"
+		"VALUES ($1, $2::rflow.address, $3, CASE WHEN $3 IS NOT NULL THEN $4 END, $5, $6, $7, $4)"
+		"    ON CONFLICT (relayer) DO UPDATE"
+		"   SET address = EXCLUDED.address, problem = EXCLUDED.problem,"
+		"       problem_since = CASE"
+		"                         WHEN s.problem = EXCLUDED.problem THEN s.problem_since"
+		"                         ELSE EXCLUDED.problem_since"
+		"                       END,"
+		"       balance = EXCLUDED.balance, chain_nonce = EXCLUDED.chain_nonce,"
+		"       pending_nonce = EXCLUDED.pending_nonce, observed_at = EXCLUDED.observed_at",
 	.types = {TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, NUMERICOID, INT8OID, INT8OID},
-	.count = 7
+	.count = 7,
 };
 
 static bool
@@ -66,8 +66,8 @@ static void
 write_account(struct relay_account *account)
 {
 	const struct relay_key *key = account->key;
-	Datum		parameters[7] = {0};
-	char		nulls[] = "       ";
+	Datum parameters[7] = {0};
+	char nulls[] = "       ";
 
 	parameters[0] = CStringGetTextDatum(account->name);
 	if (key == NULL)
@@ -94,8 +94,8 @@ write_account(struct relay_account *account)
 void
 relay_publish(struct relay_process *process)
 {
-	bool		changed = false;
-	int			i;
+	bool changed = false;
+	int i;
 
 	for (i = 0; i < process->account_count; i++)
 		changed = changed || has_changed(&process->accounts[i]);

@@ -10,4 +10,4 @@
 /* Writes relayer_states where something has changed since it was written last. */
 extern void relay_publish(struct relay_process *process);
 
-#endif							/* RELAY_PUBLISH_H */
+#endif /* RELAY_PUBLISH_H */

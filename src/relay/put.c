@@ -9,7 +9,7 @@
 #include "evm/hex.h"
 #include "evm/word.h"
 
-#define QUANTITY_BYTES 80		/* "0x", 64 digits and a NUL; rounded up */
+#define QUANTITY_BYTES 80 /* "0x", 64 digits and a NUL; rounded up */
 
 void
 relay_put_hex(StringInfo out, const uint8 *data, size_t len)
@@ -25,7 +25,7 @@ relay_put_hex(StringInfo out, const uint8 *data, size_t len)
 void
 relay_put_word(StringInfo out, const struct evm_word *word)
 {
-	char		text[QUANTITY_BYTES];
+	char text[QUANTITY_BYTES];
 
 	evm_quantity_encode(text, word);
 	appendStringInfo(out, "\"%s\"", text);

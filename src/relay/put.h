@@ -20,4 +20,4 @@ extern void relay_put_call(StringInfo out, const struct evm_address *from,
 						   const struct evm_address *to, const struct evm_word *value,
 						   struct evm_bytes data);
 
-#endif							/* RELAY_PUT_H */
+#endif /* RELAY_PUT_H */

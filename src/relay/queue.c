@@ -52,53 +52,53 @@ enum send_column
 
 static struct db_statement queue_sends = {
 	.sql =
-	"WITH added AS ("
-	"	INSERT INTO rflow_private.relayer_transactions"
-	"	       (id, relayer, network, chain_id, owner, idempotency_key, run_id, step, recipient, value,"
-	"	        data, gas_limit, max_fee_per_gas, wait_for, confirmations, state_since, due_at,"
-	"	        created_at)"
-	"	SELECT id, relayer, network, chain_id, owner, idempotency_key, run_id, step, recipient, value,"
-	"	       data, gas_limit, max_fee_per_gas, wait_for, confirmations, created_at, '-infinity',"
-	"	       created_at"
-	"	  FROM rflow_sends"
-	"	    ON CONFLICT (owner, idempotency_key) DO NOTHING"
-	"	RETURNING id, relayer), "
-	"due AS ("
-	"	INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
-	"	SELECT 'send', relayer, '-infinity', pg_catalog.lpad(id::text, 19, '0')"
-	"	  FROM added) "
-	"SELECT id FROM added"
+		"WITH added AS ("
+		"	INSERT INTO rflow_private.relayer_transactions"
+		"	       (id, relayer, network, chain_id, owner, idempotency_key, run_id, step, recipient, value,"
+		"	        data, gas_limit, max_fee_per_gas, wait_for, confirmations, state_since, due_at,"
+		"	        created_at)"
+		"	SELECT id, relayer, network, chain_id, owner, idempotency_key, run_id, step, recipient, value,"
+		"	       data, gas_limit, max_fee_per_gas, wait_for, confirmations, created_at, '-infinity',"
+		"	       created_at"
+		"	  FROM rflow_sends"
+		"	    ON CONFLICT (owner, idempotency_key) DO NOTHING"
+		"	RETURNING id, relayer), "
+		"due AS ("
+		"	INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+		"	SELECT 'send', relayer, '-infinity', pg_catalog.lpad(id::text, 19, '0')"
+		"	  FROM added) "
+		"SELECT id FROM added",
 };
 
 static struct db_statement find_by_key = {
 	.sql =
-	"SELECT id, relayer, recipient, value, data"
-	"  FROM rflow_private.relayer_transactions"
-	" WHERE owner = $1 AND idempotency_key = $2",
+		"SELECT id, relayer, recipient, value, data"
+		"  FROM rflow_private.relayer_transactions"
+		" WHERE owner = $1 AND idempotency_key = $2",
 	.types = {REGROLEOID, TEXTOID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement find_grants = {
 	.sql =
-	"SELECT g.grantee"
-	"  FROM rflow.relayers r"
-	"  LEFT JOIN rflow.relayer_grants g ON g.relayer = r.name"
-	" WHERE r.name = $1",
+		"SELECT g.grantee"
+		"  FROM rflow.relayers r"
+		"  LEFT JOIN rflow.relayer_grants g ON g.relayer = r.name"
+		" WHERE r.name = $1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement look_at = {
 	.sql =
-	"SELECT state, reason, error::text, transaction_hash, block_number, block_hash, gas_used,"
-	"       rflow_private.relay_verdict(state, reverted, wait_for), signed_at, broadcast_at, mined_at,"
-	"       confirmed_at"
-	"  FROM rflow_private.relayer_transactions"
-	" WHERE id = $1"
-	"   FOR SHARE",
+		"SELECT state, reason, error::text, transaction_hash, block_number, block_hash, gas_used,"
+		"       rflow_private.relay_verdict(state, reverted, wait_for), signed_at, broadcast_at, mined_at,"
+		"       confirmed_at"
+		"  FROM rflow_private.relayer_transactions"
+		" WHERE id = $1"
+		"   FOR SHARE",
 	.types = {INT8OID},
-	.count = 1
+	.count = 1,
 };
 
 /* Kept for the life of the process; made again when DROP and CREATE EXTENSION gave the types new OIDs. */
@@ -106,13 +106,13 @@ static TupleDesc
 send_descriptor(void)
 {
 	static TupleDesc descriptor = NULL;
-	static Oid	made_for = InvalidOid;
+	static Oid made_for = InvalidOid;
 	const struct db_types *types = db_types();
 	const struct
 	{
 		const char *name;
-		Oid			type;
-	}			columns[SEND_COLUMNS] = {
+		Oid type;
+	} columns[SEND_COLUMNS] = {
 		{"id", INT8OID},
 		{"relayer", TEXTOID},
 		{"network", TEXTOID},
@@ -128,10 +128,10 @@ send_descriptor(void)
 		{"max_fee_per_gas", NUMERICOID},
 		{"wait_for", TEXTOID},
 		{"confirmations", INT4OID},
-		{"created_at", TIMESTAMPTZOID}
+		{"created_at", TIMESTAMPTZOID},
 	};
 	MemoryContext before;
-	int			i;
+	int i;
 
 	if (descriptor != NULL && made_for == types->address)
 		return descriptor;
@@ -147,8 +147,8 @@ send_descriptor(void)
 static Oid
 id_sequence(void)
 {
-	Oid			schema = get_namespace_oid("rflow_private", false);
-	Oid			sequence = get_relname_relid("relayer_transactions_id_seq", schema);
+	Oid schema = get_namespace_oid("rflow_private", false);
+	Oid sequence = get_relname_relid("relayer_transactions_id_seq", schema);
 
 	if (!OidIsValid(sequence))
 		elog(ERROR, "sequence rflow_private.relayer_transactions_id_seq does not exist");
@@ -159,9 +159,9 @@ static void
 put_send(Tuplestorestate *rows, TupleDesc descriptor, const struct relay_send *send,
 		 TimestampTz now)
 {
-	Datum		values[SEND_COLUMNS] = {0};
-	bool		nulls[SEND_COLUMNS] = {0};
-	pg_uuid_t	run_id;
+	Datum values[SEND_COLUMNS] = {0};
+	bool nulls[SEND_COLUMNS] = {0};
+	pg_uuid_t run_id;
 
 	values[SEND_ID] = Int64GetDatum(send->id);
 	values[SEND_RELAYER] = CStringGetTextDatum(send->relayer);
@@ -202,12 +202,12 @@ same_bytes(struct evm_bytes a, struct evm_bytes b)
 static void
 adopt_duplicate(struct relay_send *send)
 {
-	Datum		parameters[2];
+	Datum parameters[2];
 	struct evm_word value;
-	bool		negative;
-	bool		creates;
-	Datum		recipient;
-	bool		same;
+	bool negative;
+	bool creates;
+	Datum recipient;
+	bool same;
 
 	parameters[0] = ObjectIdGetDatum(send->owner);
 	parameters[1] = CStringGetTextDatum(send->idempotency_key);
@@ -221,8 +221,8 @@ adopt_duplicate(struct relay_send *send)
 		db_numeric_word(&value, &negative, db_value(0, 4, NULL)) &&
 		evm_word_compare(&value, &send->value) == 0 &&
 		same_bytes(db_datum_hex(db_value(0, 5, NULL)), send->data) &&
-		(creates || memcmp(db_datum_address(recipient), &send->recipient,
-						   sizeof(struct evm_address)) == 0);
+		(creates ||
+		 memcmp(db_datum_address(recipient), &send->recipient, sizeof(struct evm_address)) == 0);
 	if (!same)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
@@ -238,12 +238,12 @@ adopt_duplicate(struct relay_send *send)
 static struct relay_send *
 send_with_id(struct relay_send *sends, int count, int64 id)
 {
-	int			low = 0;
-	int			high = count;
+	int low = 0;
+	int high = count;
 
 	while (low < high)
 	{
-		int			middle = (low + high) / 2;
+		int middle = (low + high) / 2;
 
 		if (sends[middle].id < id)
 			low = middle + 1;
@@ -259,9 +259,9 @@ send_with_id(struct relay_send *sends, int count, int64 id)
 static void
 find_duplicates(struct relay_send *sends, int count)
 {
-	uint64		added = SPI_processed;
-	uint64		row;
-	int			i;
+	uint64 added = SPI_processed;
+	uint64 row;
+	int i;
 
 	for (i = 0; i < count; i++)
 		sends[i].duplicate = true;
@@ -275,10 +275,10 @@ find_duplicates(struct relay_send *sends, int count)
 void
 relay_queue(struct relay_send *sends, int count, TimestampTz now)
 {
-	TupleDesc	descriptor;
+	TupleDesc descriptor;
 	Tuplestorestate *rows;
-	Oid			sequence;
-	int			i;
+	Oid sequence;
+	int i;
 
 	if (count == 0)
 		return;
@@ -306,9 +306,9 @@ relay_queue(struct relay_send *sends, int count, TimestampTz now)
 bool
 relay_may_use(const char *relayer, Oid owner)
 {
-	Datum		parameters[1];
-	uint64		rows;
-	uint64		row;
+	Datum parameters[1];
+	uint64 rows;
+	uint64 row;
 
 	if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(owner)))
 		return false;
@@ -318,8 +318,8 @@ relay_may_use(const char *relayer, Oid owner)
 		return true;
 	for (row = 0; row < rows; row++)
 	{
-		bool		isnull;
-		Oid			grantee = DatumGetObjectId(db_value(row, 1, &isnull));
+		bool isnull;
+		Oid grantee = DatumGetObjectId(db_value(row, 1, &isnull));
 
 		if (!isnull && SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(grantee)) &&
 			has_privs_of_role(owner, grantee))
@@ -341,8 +341,8 @@ verdict_from_name(const char *name)
 static TimestampTz
 time_or_zero(int column)
 {
-	bool		isnull;
-	Datum		value = db_value(0, column, &isnull);
+	bool isnull;
+	Datum value = db_value(0, column, &isnull);
 
 	return isnull ? 0 : DatumGetTimestampTz(value);
 }
@@ -350,8 +350,8 @@ time_or_zero(int column)
 static bool
 hash_or_none(struct evm_hash *out, int column)
 {
-	bool		isnull;
-	Datum		value = db_value(0, column, &isnull);
+	bool isnull;
+	Datum value = db_value(0, column, &isnull);
 	struct evm_bytes bytes;
 
 	if (isnull)
@@ -366,9 +366,9 @@ hash_or_none(struct evm_hash *out, int column)
 bool
 relay_look(int64 id, struct relay_outcome *out)
 {
-	Datum		parameters[1];
-	Datum		value;
-	bool		isnull;
+	Datum parameters[1];
+	Datum value;
+	bool isnull;
 
 	memset(out, 0, sizeof(*out));
 	parameters[0] = Int64GetDatum(id);

@@ -18,23 +18,23 @@ struct relay_send
 {
 	const char *relayer;
 	const char *network;
-	int64		chain_id;
-	Oid			owner;			/* the role it is sent for */
-	const char *idempotency_key;	/* unique per owner, at most RELAY_KEY_MAX_BYTES */
-	bool		has_run;
-	uint8		run_id[16];
-	const char *step;			/* NULL unless a run's step sends */
-	bool		creates;		/* recipient does not count: a contract is created */
+	int64 chain_id;
+	Oid owner;                   /* the role it is sent for */
+	const char *idempotency_key; /* unique per owner, at most RELAY_KEY_MAX_BYTES */
+	bool has_run;
+	uint8 run_id[16];
+	const char *step; /* NULL unless a run's step sends */
+	bool creates;     /* recipient does not count: a contract is created */
 	struct evm_address recipient;
-	struct evm_word value;		/* wei */
+	struct evm_word value; /* wei */
 	struct evm_bytes data;
-	int64		gas_limit;		/* 0: estimated when it is signed */
-	bool		has_max_fee;
-	struct evm_word max_fee_per_gas;	/* wei; cap of this send */
-	const char *wait_for;		/* "none", "sent", "mined", "confirmed" */
-	int			confirmations;	/* 0: the network's */
-	int64		id;				/* filled: id of the transaction */
-	bool		duplicate;		/* filled: the key was there already, with the same body; id is that row's */
+	int64 gas_limit; /* 0: estimated when it is signed */
+	bool has_max_fee;
+	struct evm_word max_fee_per_gas; /* wei; cap of this send */
+	const char *wait_for;            /* "none", "sent", "mined", "confirmed" */
+	int confirmations;               /* 0: the network's */
+	int64 id;                        /* filled: id of the transaction */
+	bool duplicate; /* filled: the key was there already, with the same body; id is that row's */
 };
 
 #define RELAY_KEY_MAX_BYTES 512
@@ -61,24 +61,24 @@ extern bool relay_may_use(const char *relayer, Oid owner);
  */
 enum relay_verdict
 {
-	RELAY_PENDING,				/* not there yet */
-	RELAY_REACHED,				/* what wait_for asks for is true */
-	RELAY_WITHOUT_EFFECT		/* failed, expired, cancelled or replaced: it will not get there */
+	RELAY_PENDING,       /* not there yet */
+	RELAY_REACHED,       /* what wait_for asks for is true */
+	RELAY_WITHOUT_EFFECT /* failed, expired, cancelled or replaced: it will not get there */
 };
 
 struct relay_outcome
 {
 	enum relay_verdict verdict;
 	const char *state;
-	const char *reason;			/* NULL when there is none */
-	const char *error;			/* jsonb text: kind, message, data; NULL when there is none */
-	bool		has_hash;
-	struct evm_hash hash;		/* of the attempt that was mined, else the newest */
-	bool		has_block;
-	int64		block_number;
+	const char *reason; /* NULL when there is none */
+	const char *error;  /* jsonb text: kind, message, data; NULL when there is none */
+	bool has_hash;
+	struct evm_hash hash; /* of the attempt that was mined, else the newest */
+	bool has_block;
+	int64 block_number;
 	struct evm_hash block_hash;
-	int64		gas_used;		/* 0 until it is mined */
-	TimestampTz signed_at;		/* 0 until then, and so below */
+	int64 gas_used;        /* 0 until it is mined */
+	TimestampTz signed_at; /* 0 until then, and so below */
 	TimestampTz broadcast_at;
 	TimestampTz mined_at;
 	TimestampTz confirmed_at;
@@ -91,4 +91,4 @@ struct relay_outcome
  */
 extern bool relay_look(int64 id, struct relay_outcome *out);
 
-#endif							/* RELAY_QUEUE_H */
+#endif /* RELAY_QUEUE_H */

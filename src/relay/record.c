@@ -21,21 +21,24 @@
 #include "evm/hex.h"
 
 #define FAILURE_JSON(kind, message, data) \
-	"CASE WHEN " kind " IS NULL THEN t.error" \
+	"CASE WHEN " kind \
+	" IS NULL THEN t.error" \
 	"     ELSE pg_catalog.jsonb_strip_nulls(" \
-	"              pg_catalog.jsonb_build_object('kind', " kind ", 'message', " message ", 'data', " data "))" \
+	"              pg_catalog.jsonb_build_object('kind', " kind ", 'message', " message \
+	", 'data', " data \
+	"))" \
 	" END"
 
 static struct db_statement lock_transactions = {
 	.sql =
-	"SELECT t.id, t.state, t.intent = 'send' AND t.error IS NULL, COALESCE(r.paused, true)"
-	"  FROM rflow_private.relayer_transactions t"
-	"  LEFT JOIN rflow.relayers r ON r.name = t.relayer"
-	" WHERE t.id = ANY ($1)"
-	" ORDER BY t.id"
-	"   FOR UPDATE OF t SKIP LOCKED",
+		"SELECT t.id, t.state, t.intent = 'send' AND t.error IS NULL, COALESCE(r.paused, true)"
+		"  FROM rflow_private.relayer_transactions t"
+		"  LEFT JOIN rflow.relayers r ON r.name = t.relayer"
+		" WHERE t.id = ANY ($1)"
+		" ORDER BY t.id"
+		"   FOR UPDATE OF t SKIP LOCKED",
 	.types = {INT8ARRAYOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement end_queued = {
@@ -50,43 +53,43 @@ static struct db_statement end_queued = {
 	" WHERE d.kind = 'send' AND d.owner = e.relayer AND d.wake_at = e.due_at"
 	"   AND d.id = pg_catalog.lpad(e.id::text, 19, '0')",
 	.types = {INT8OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
-	.count = 7
+	.count = 7,
 };
 
 static struct db_statement hold_queued = {
 	.sql =
-	"WITH held AS ("
-	"	DELETE FROM rflow_private.due d"
-	"	 USING rflow_private.relayer_transactions t"
-	"	 WHERE t.id = $1 AND t.state = 'queued' AND d.kind = 'send' AND d.owner = t.relayer"
-	"	   AND d.wake_at = t.due_at AND d.id = pg_catalog.lpad($1::text, 19, '0')"
-	"	RETURNING d.owner, d.id), "
-	"moved AS ("
-	"	INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
-	"	SELECT 'send', owner, $2, id FROM held) "
-	"UPDATE rflow_private.relayer_transactions"
-	"   SET due_at = $2, reason = $3"
-	" WHERE id = $1 AND state = 'queued'",
+		"WITH held AS ("
+		"	DELETE FROM rflow_private.due d"
+		"	 USING rflow_private.relayer_transactions t"
+		"	 WHERE t.id = $1 AND t.state = 'queued' AND d.kind = 'send' AND d.owner = t.relayer"
+		"	   AND d.wake_at = t.due_at AND d.id = pg_catalog.lpad($1::text, 19, '0')"
+		"	RETURNING d.owner, d.id), "
+		"moved AS ("
+		"	INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+		"	SELECT 'send', owner, $2, id FROM held) "
+		"UPDATE rflow_private.relayer_transactions"
+		"   SET due_at = $2, reason = $3"
+		" WHERE id = $1 AND state = 'queued'",
 	.types = {INT8OID, TIMESTAMPTZOID, TEXTOID},
-	.count = 3
+	.count = 3,
 };
 
 static struct db_statement set_reason = {
 	.sql =
-	"UPDATE rflow_private.relayer_transactions"
-	"   SET reason = $2"
-	" WHERE id = $1 AND reason IS DISTINCT FROM $2",
+		"UPDATE rflow_private.relayer_transactions"
+		"   SET reason = $2"
+		" WHERE id = $1 AND reason IS DISTINCT FROM $2",
 	.types = {INT8OID, TEXTOID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement set_accepted = {
 	.sql =
-	"UPDATE rflow_private.relayer_transactions"
-	"   SET state = 'broadcast', reason = NULL, state_since = $2, broadcast_at = $2"
-	" WHERE id = $1 AND state = 'signed'",
+		"UPDATE rflow_private.relayer_transactions"
+		"   SET state = 'broadcast', reason = NULL, state_since = $2, broadcast_at = $2"
+		" WHERE id = $1 AND state = 'signed'",
 	.types = {INT8OID, TIMESTAMPTZOID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement set_mined = {
@@ -103,28 +106,28 @@ static struct db_statement set_mined = {
 	"                    WHERE b.network = t.network AND b.number = $3 AND b.hash <> $4::rflow.hex)",
 	.types = {INT8OID, BYTEAOID, INT8OID, BYTEAOID, BOOLOID, INT8OID, NUMERICOID, TEXTOID,
 	TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
-	.count = 12
+	.count = 12,
 };
 
 static struct db_statement set_unmined = {
 	.sql =
-	"UPDATE rflow_private.relayer_transactions"
-	"   SET state = 'broadcast', reason = $2, state_since = $3, block_number = NULL,"
-	"       block_hash = NULL, reverted = NULL, gas_used = NULL, effective_gas_price = NULL,"
-	"       error = NULL, mined_at = NULL, confirmed_at = NULL"
-	" WHERE id = $1 AND state IN ('mined', 'confirmed')",
+		"UPDATE rflow_private.relayer_transactions"
+		"   SET state = 'broadcast', reason = $2, state_since = $3, block_number = NULL,"
+		"       block_hash = NULL, reverted = NULL, gas_used = NULL, effective_gas_price = NULL,"
+		"       error = NULL, mined_at = NULL, confirmed_at = NULL"
+		" WHERE id = $1 AND state IN ('mined', 'confirmed')",
 	.types = {INT8OID, TEXTOID, TIMESTAMPTZOID},
-	.count = 3
+	.count = 3,
 };
 
 static struct db_statement set_deep = {
 	.sql =
-	"UPDATE rflow_private.relayer_transactions"
-	"   SET state = CASE WHEN reverted THEN 'failed' ELSE 'confirmed' END, state_since = $2,"
-	"       confirmed_at = CASE WHEN reverted THEN NULL ELSE $2 END"
-	" WHERE id = $1 AND state = 'mined'",
+		"UPDATE rflow_private.relayer_transactions"
+		"   SET state = CASE WHEN reverted THEN 'failed' ELSE 'confirmed' END, state_since = $2,"
+		"       confirmed_at = CASE WHEN reverted THEN NULL ELSE $2 END"
+		" WHERE id = $1 AND state = 'mined'",
 	.types = {INT8OID, TIMESTAMPTZOID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement set_superseded = {
@@ -141,88 +144,89 @@ static struct db_statement set_superseded = {
 	"                    ELSE " FAILURE_JSON("$4", "$5", "$6") " END"
 	" WHERE id = $1 AND state IN ('signed', 'broadcast')",
 	.types = {INT8OID, TEXTOID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
-	.count = 6
+	.count = 6,
 };
 
 static struct db_statement set_never = {
 	.sql =
-	"UPDATE rflow_private.relayer_transactions t"
-	"   SET reason = $3, error = " FAILURE_JSON("$2", "$3", "$4")
-	" WHERE id = $1 AND state IN ('signed', 'broadcast') AND error IS NULL",
+		"UPDATE rflow_private.relayer_transactions t"
+		"   SET reason = $3, error = " FAILURE_JSON(
+			"$2", "$3",
+			"$4") " WHERE id = $1 AND state IN ('signed', 'broadcast') AND error IS NULL",
 	.types = {INT8OID, TEXTOID, TEXTOID, TEXTOID},
-	.count = 4
+	.count = 4,
 };
 
 static struct db_statement settle = {
 	.sql =
-	"UPDATE rflow_private.nonces"
-	"   SET settled = true"
-	" WHERE chain_id = $1 AND address = $2::rflow.address AND nonce = $3 AND NOT settled",
+		"UPDATE rflow_private.nonces"
+		"   SET settled = true"
+		" WHERE chain_id = $1 AND address = $2::rflow.address AND nonce = $3 AND NOT settled",
 	.types = {INT8OID, TEXTOID, INT8OID},
-	.count = 3
+	.count = 3,
 };
 
 static struct db_statement reopen = {
 	.sql =
-	"UPDATE rflow_private.nonces"
-	"   SET settled = false"
-	" WHERE chain_id = $1 AND address = $2::rflow.address AND nonce >= $3 AND settled",
+		"UPDATE rflow_private.nonces"
+		"   SET settled = false"
+		" WHERE chain_id = $1 AND address = $2::rflow.address AND nonce >= $3 AND settled",
 	.types = {INT8OID, TEXTOID, INT8OID},
-	.count = 3
+	.count = 3,
 };
 
 static struct db_statement set_answer = {
 	.sql =
-	"UPDATE rflow_private.relayer_attempts"
-	"   SET answer_class = $5, answer = $6, answered_at = $7,"
-	"       broadcast_at = CASE WHEN $8 THEN COALESCE(broadcast_at, $7) ELSE broadcast_at END"
-	" WHERE chain_id = $1 AND address = $2::rflow.address AND nonce = $3 AND attempt = $4",
+		"UPDATE rflow_private.relayer_attempts"
+		"   SET answer_class = $5, answer = $6, answered_at = $7,"
+		"       broadcast_at = CASE WHEN $8 THEN COALESCE(broadcast_at, $7) ELSE broadcast_at END"
+		" WHERE chain_id = $1 AND address = $2::rflow.address AND nonce = $3 AND attempt = $4",
 	.types = {INT8OID, TEXTOID, INT8OID, INT4OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, BOOLOID},
-	.count = 8
+	.count = 8,
 };
 
 /* Those that are parked look again; a repeated hint does no harm. */
 static struct db_statement tell_parked = {
 	.sql =
-	"INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
-	"SELECT 'run', pg_catalog.left(run_id::text, 1), $2, run_id::text"
-	"  FROM rflow_private.relayer_transactions"
-	" WHERE id = $1 AND run_id IS NOT NULL AND wait_for <> 'none'"
-	"   AND rflow_private.relay_verdict(state, reverted, wait_for) <> 'pending'"
-	"    ON CONFLICT DO NOTHING",
+		"INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+		"SELECT 'run', pg_catalog.left(run_id::text, 1), $2, run_id::text"
+		"  FROM rflow_private.relayer_transactions"
+		" WHERE id = $1 AND run_id IS NOT NULL AND wait_for <> 'none'"
+		"   AND rflow_private.relay_verdict(state, reverted, wait_for) <> 'pending'"
+		"    ON CONFLICT DO NOTHING",
 	.types = {INT8OID, TIMESTAMPTZOID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement tell_gone_on = {
 	.sql =
-	"UPDATE rflow_private.workflow_runs r"
-	"   SET after = pg_catalog.concat_ws(': ', t.step, t.state, t.reason)"
-	"  FROM rflow_private.relayer_transactions t"
-	" WHERE t.id = $1 AND t.wait_for = 'none' AND r.id = t.run_id"
-	"   AND rflow_private.relay_verdict(t.state, t.reverted, 'confirmed') = 'without_effect'",
+		"UPDATE rflow_private.workflow_runs r"
+		"   SET after = pg_catalog.concat_ws(': ', t.step, t.state, t.reason)"
+		"  FROM rflow_private.relayer_transactions t"
+		" WHERE t.id = $1 AND t.wait_for = 'none' AND r.id = t.run_id"
+		"   AND rflow_private.relay_verdict(t.state, t.reverted, 'confirmed') = 'without_effect'",
 	.types = {INT8OID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement add_incident = {
 	.sql =
-	"INSERT INTO rflow_private.incidents (kind, network, subject, reason, what_to_do)"
-	"VALUES ($1, $2, $3, $4, $5)"
-	"    ON CONFLICT (kind, subject) DO UPDATE"
-	"   SET reason = EXCLUDED.reason, what_to_do = EXCLUDED.what_to_do, resolved_at = NULL,"
-	"       since = CASE WHEN incidents.resolved_at IS NULL THEN incidents.since ELSE EXCLUDED.since END",
+		"INSERT INTO rflow_private.incidents (kind, network, subject, reason, what_to_do)"
+		"VALUES ($1, $2, $3, $4, $5)"
+		"    ON CONFLICT (kind, subject) DO UPDATE"
+		"   SET reason = EXCLUDED.reason, what_to_do = EXCLUDED.what_to_do, resolved_at = NULL,"
+		"       since = CASE WHEN incidents.resolved_at IS NULL THEN incidents.since ELSE EXCLUDED.since END",
 	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID},
-	.count = 5
+	.count = 5,
 };
 
 static struct db_statement resolve_incident = {
 	.sql =
-	"UPDATE rflow_private.incidents"
-	"   SET resolved_at = $3"
-	" WHERE kind = $1 AND subject = $2 AND resolved_at IS NULL",
+		"UPDATE rflow_private.incidents"
+		"   SET resolved_at = $3"
+		" WHERE kind = $1 AND subject = $2 AND resolved_at IS NULL",
 	.types = {TEXTOID, TEXTOID, TIMESTAMPTZOID},
-	.count = 3
+	.count = 3,
 };
 
 /* NULL is passed for a text that is NULL. */
@@ -237,7 +241,7 @@ text_or_null(char *null, const char *text)
 static void
 put_failure(Datum *parameters, char *nulls, const struct relay_failure *failure)
 {
-	char	   *data = NULL;
+	char *data = NULL;
 
 	if (failure != NULL && failure->data.len > 0)
 	{
@@ -254,7 +258,7 @@ put_failure(Datum *parameters, char *nulls, const struct relay_failure *failure)
 Datum
 relay_address_datum(const struct evm_address *address)
 {
-	char		text[2 + 2 * sizeof(address->b) + 1] = "0x";
+	char text[2 + 2 * sizeof(address->b) + 1] = "0x";
 
 	evm_hex_digits(text + 2, address->b, sizeof(address->b));
 	text[sizeof(text) - 1] = '\0';
@@ -270,7 +274,7 @@ now_datum(void)
 static void
 tell_runs(int64 id)
 {
-	Datum		parameters[2];
+	Datum parameters[2];
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = now_datum();
@@ -282,23 +286,23 @@ tell_runs(int64 id)
 void
 relay_lock_transactions(struct relay_lock *locks, int count)
 {
-	Datum	   *ids = palloc(sizeof(Datum) * (count + 1));
-	Datum		parameters[1];
-	uint64		rows;
-	uint64		row;
-	int			i;
+	Datum *ids = palloc(sizeof(Datum) * (count + 1));
+	Datum parameters[1];
+	uint64 rows;
+	uint64 row;
+	int i;
 
 	for (i = 0; i < count; i++)
 	{
 		locks[i].locked = false;
 		ids[i] = Int64GetDatum(locks[i].id);
 	}
-	parameters[0] = PointerGetDatum(construct_array(ids, count, INT8OID, sizeof(int64),
-													FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	parameters[0] = PointerGetDatum(
+		construct_array(ids, count, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 	rows = db_execute(&lock_transactions, parameters, NULL);
 	for (row = 0; row < rows; row++)
 	{
-		int64		id = db_int64(row, 1);
+		int64 id = db_int64(row, 1);
 
 		for (i = 0; i < count; i++)
 		{
@@ -316,8 +320,8 @@ bool
 relay_end_queued(int64 id, enum relay_state state, const char *reason,
 				 const struct relay_failure *failure)
 {
-	Datum		parameters[7];
-	char		nulls[] = "       ";
+	Datum parameters[7];
+	char nulls[] = "       ";
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = CStringGetTextDatum(relay_state_name(state));
@@ -333,7 +337,7 @@ relay_end_queued(int64 id, enum relay_state state, const char *reason,
 void
 relay_hold_queued(int64 id, const char *reason, TimestampTz until)
 {
-	Datum		parameters[3];
+	Datum parameters[3];
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = TimestampTzGetDatum(until);
@@ -344,8 +348,8 @@ relay_hold_queued(int64 id, const char *reason, TimestampTz until)
 void
 relay_record_reason(int64 id, const char *reason)
 {
-	Datum		parameters[2];
-	char		nulls[] = "  ";
+	Datum parameters[2];
+	char nulls[] = "  ";
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = text_or_null(&nulls[1], reason);
@@ -355,7 +359,7 @@ relay_record_reason(int64 id, const char *reason)
 bool
 relay_record_accepted(int64 id)
 {
-	Datum		parameters[2];
+	Datum parameters[2];
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = now_datum();
@@ -369,8 +373,8 @@ bool
 relay_record_mined(int64 id, const struct evm_hash *hash, const struct relay_receipt *receipt,
 				   const char *reason, const struct relay_failure *failure)
 {
-	Datum		parameters[12];
-	char		nulls[] = "            ";
+	Datum parameters[12];
+	char nulls[] = "            ";
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = db_hex_datum(hash->b, sizeof(hash->b));
@@ -394,7 +398,7 @@ relay_record_mined(int64 id, const struct evm_hash *hash, const struct relay_rec
 bool
 relay_record_unmined(int64 id, const char *reason)
 {
-	Datum		parameters[3];
+	Datum parameters[3];
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = CStringGetTextDatum(reason);
@@ -405,7 +409,7 @@ relay_record_unmined(int64 id, const char *reason)
 bool
 relay_record_deep(int64 id, const struct relay_key *key, int64 chain_id, uint64 nonce)
 {
-	Datum		parameters[2];
+	Datum parameters[2];
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = now_datum();
@@ -419,8 +423,8 @@ relay_record_deep(int64 id, const struct relay_key *key, int64 chain_id, uint64 
 bool
 relay_record_superseded(int64 id, const char *reason, const struct relay_failure *failure)
 {
-	Datum		parameters[6];
-	char		nulls[] = "      ";
+	Datum parameters[6];
+	char nulls[] = "      ";
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = CStringGetTextDatum(reason);
@@ -435,8 +439,8 @@ relay_record_superseded(int64 id, const char *reason, const struct relay_failure
 bool
 relay_record_never(int64 id, const struct relay_failure *failure)
 {
-	Datum		parameters[4];
-	char		nulls[] = "    ";
+	Datum parameters[4];
+	char nulls[] = "    ";
 
 	parameters[0] = Int64GetDatum(id);
 	put_failure(&parameters[1], &nulls[1], failure);
@@ -454,7 +458,7 @@ put_nonce(Datum *parameters, int64 chain_id, const struct evm_address *address, 
 void
 relay_settle_nonce(int64 chain_id, const struct evm_address *address, uint64 nonce)
 {
-	Datum		parameters[3];
+	Datum parameters[3];
 
 	put_nonce(parameters, chain_id, address, nonce);
 	(void) db_execute(&settle, parameters, NULL);
@@ -463,7 +467,7 @@ relay_settle_nonce(int64 chain_id, const struct evm_address *address, uint64 non
 uint64
 relay_reopen_nonces(int64 chain_id, const struct evm_address *address, uint64 from)
 {
-	Datum		parameters[3];
+	Datum parameters[3];
 
 	put_nonce(parameters, chain_id, address, from);
 	return db_execute(&reopen, parameters, NULL);
@@ -473,8 +477,8 @@ void
 relay_record_answer(int64 chain_id, const struct evm_address *address, uint64 nonce, int attempt,
 					enum relay_class class, const char *answer)
 {
-	Datum		parameters[8];
-	char		nulls[] = "        ";
+	Datum parameters[8];
+	char nulls[] = "        ";
 
 	put_nonce(parameters, chain_id, address, nonce);
 	parameters[3] = Int32GetDatum(attempt);
@@ -489,7 +493,7 @@ void
 relay_record_incident(const char *kind, const char *network, const char *subject,
 					  const char *reason, const char *what_to_do)
 {
-	Datum		parameters[5];
+	Datum parameters[5];
 
 	parameters[0] = CStringGetTextDatum(kind);
 	parameters[1] = CStringGetTextDatum(network);
@@ -502,7 +506,7 @@ relay_record_incident(const char *kind, const char *network, const char *subject
 void
 relay_resolve_incident(const char *kind, const char *subject)
 {
-	Datum		parameters[3];
+	Datum parameters[3];
 
 	parameters[0] = CStringGetTextDatum(kind);
 	parameters[1] = CStringGetTextDatum(subject);

@@ -13,7 +13,7 @@
 /* Why something failed, for the column error; data may be empty. */
 struct relay_failure
 {
-	const char *kind;			/* "reverted", "never_valid", "denied", "displaced", … */
+	const char *kind; /* "reverted", "never_valid", "denied", "displaced", … */
 	const char *message;
 	struct evm_bytes data;
 };
@@ -21,11 +21,11 @@ struct relay_failure
 /* A transaction that is to be changed, and what it is like once it is locked. */
 struct relay_lock
 {
-	int64		id;
-	bool		locked;			/* false: somebody else holds it, or it is gone */
+	int64 id;
+	bool locked; /* false: somebody else holds it, or it is gone */
 	enum relay_state state;
-	bool		wanted;			/* intent is 'send', and nothing says that it can never run */
-	bool		paused;			/* its relayer is */
+	bool wanted; /* intent is 'send', and nothing says that it can never run */
+	bool paused; /* its relayer is */
 };
 
 /*
@@ -59,8 +59,7 @@ extern bool relay_record_mined(int64 id, const struct evm_hash *hash,
 extern bool relay_record_unmined(int64 id, const char *reason);
 
 /* mined → confirmed, or failed where it reverted; its nonce is settled. */
-extern bool relay_record_deep(int64 id, const struct relay_key *key, int64 chain_id,
-							  uint64 nonce);
+extern bool relay_record_deep(int64 id, const struct relay_key *key, int64 chain_id, uint64 nonce);
 
 /*
  * signed, broadcast → failed, expired, cancelled: something else has taken its nonce for good (a
@@ -88,4 +87,4 @@ extern void relay_resolve_incident(const char *kind, const char *subject);
 /* An address as text, for statements that cast it: they keep no OID of a type that CREATE EXTENSION makes. */
 extern Datum relay_address_datum(const struct evm_address *address);
 
-#endif							/* RELAY_RECORD_H */
+#endif /* RELAY_RECORD_H */

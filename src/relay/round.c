@@ -34,8 +34,8 @@ relay_create(const char *network)
 	struct relay_process *process = palloc0(sizeof(struct relay_process));
 
 	process->process_context = CurrentMemoryContext;
-	process->config_context = AllocSetContextCreate(CurrentMemoryContext, "relayer definitions",
-													ALLOCSET_DEFAULT_SIZES);
+	process->config_context =
+		AllocSetContextCreate(CurrentMemoryContext, "relayer definitions", ALLOCSET_DEFAULT_SIZES);
 	process->network = pstrdup(network);
 	process->head_number = -1;
 	process->asked_head = -1;
@@ -45,7 +45,7 @@ relay_create(const char *network)
 static bool
 has_unobserved(const struct relay_process *process)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < process->key_count; i++)
 		if (process->keys[i]->owned && !process->keys[i]->observed)
@@ -57,12 +57,12 @@ has_unobserved(const struct relay_process *process)
 static void
 note_problems(struct relay_process *process, TimestampTz now)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < process->account_count; i++)
 	{
 		struct relay_account *account = &process->accounts[i];
-		bool		usable = account->key != NULL && account->key->owned;
+		bool usable = account->key != NULL && account->key->owned;
 
 		if (usable && !account->has_due)
 			account->problem[0] = '\0';
@@ -78,7 +78,7 @@ note_problems(struct relay_process *process, TimestampTz now)
 static void
 wake_for_head(struct relay_process *process)
 {
-	double		patience = process->block_ms * HEAD_PATIENCE_BLOCKS;
+	double patience = process->block_ms * HEAD_PATIENCE_BLOCKS;
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz when;
 
@@ -91,10 +91,9 @@ wake_for_head(struct relay_process *process)
 
 /* What was signed is not in the first view; and the tables may say since that it is not to go out. */
 static void
-send_out(struct relay_process *process, struct relay_view *view, int signed_now,
-		 bool signing_held)
+send_out(struct relay_process *process, struct relay_view *view, int signed_now, bool signing_held)
 {
-	bool		due = relay_has_broadcasts(process, view);
+	bool due = relay_has_broadcasts(process, view);
 
 	if (signed_now > 0)
 	{
@@ -111,10 +110,9 @@ static void
 work(struct relay_process *process, struct relay_view *view, bool signing_held)
 {
 	struct relay_plan *plan;
-	int			signed_now;
+	int signed_now;
 
-	if (!relay_ask(process, view) || !relay_verify(process, view) ||
-		!relay_settle(process, view))
+	if (!relay_ask(process, view) || !relay_verify(process, view) || !relay_settle(process, view))
 		return;
 	plan = relay_make_plan(process, view);
 	signed_now = relay_sign(process, plan);

@@ -16,4 +16,4 @@ extern struct relay_process *relay_create(const char *network);
  */
 extern void relay_round(struct relay_process *process, bool signing_held);
 
-#endif							/* RELAY_ROUND_H */
+#endif /* RELAY_ROUND_H */

@@ -39,8 +39,7 @@ has_ended(enum relay_state state)
 static bool
 is_recorded(const struct relay_nonce *nonce)
 {
-	return nonce->state == RELAY_MINED &&
-		nonce->block_number == nonce->receipt.block_number &&
+	return nonce->state == RELAY_MINED && nonce->block_number == nonce->receipt.block_number &&
 		memcmp(&nonce->block_hash, &nonce->receipt.block_hash, sizeof(nonce->block_hash)) == 0;
 }
 
@@ -49,9 +48,9 @@ is_recorded(const struct relay_nonce *nonce)
 static void
 settle_noop(struct relay_process *process, struct relay_nonce *nonce)
 {
-	char	   *reason = psprintf("a no-op has taken nonce %llu in block %lld",
-								  (unsigned long long) nonce->nonce,
-								  (long long) nonce->receipt.block_number);
+	char *reason =
+		psprintf("a no-op has taken nonce %llu in block %lld", (unsigned long long) nonce->nonce,
+				 (long long) nonce->receipt.block_number);
 
 	if (!is_deep(process, nonce))
 	{
@@ -77,8 +76,8 @@ record_mined(struct relay_nonce *nonce)
 		failure.message = nonce->revert_text == NULL ? "reverted" : nonce->revert_text;
 		failure.data = nonce->revert_data;
 	}
-	if (!relay_record_mined(nonce->transaction_id, &nonce->attempts[receipt->attempt].hash,
-							receipt, failure.message, receipt->reverted ? &failure : NULL))
+	if (!relay_record_mined(nonce->transaction_id, &nonce->attempts[receipt->attempt].hash, receipt,
+							failure.message, receipt->reverted ? &failure : NULL))
 		return false;
 	nonce->state = RELAY_MINED;
 	return true;
@@ -101,8 +100,8 @@ report_late_effect(struct relay_process *process, const struct relay_nonce *nonc
 static void
 settle_found(struct relay_process *process, struct relay_nonce *nonce)
 {
-	bool		noop = nonce->attempts[nonce->receipt.attempt].noop;
-	bool		ended = has_ended(nonce->state) || nonce->state == RELAY_CONFIRMED;
+	bool noop = nonce->attempts[nonce->receipt.attempt].noop;
+	bool ended = has_ended(nonce->state) || nonce->state == RELAY_CONFIRMED;
 
 	if (nonce->key->suspected && nonce->key->suspect == nonce->nonce)
 		nonce->key->suspected = false;
@@ -148,8 +147,8 @@ settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
 {
 	struct relay_key *key = nonce->key;
 	struct relay_failure failure = {"displaced", NULL, {NULL, 0}};
-	char		account[EVM_ADDRESS_TEXT_BYTES];
-	int64		age;
+	char account[EVM_ADDRESS_TEXT_BYTES];
+	int64 age;
 
 	if (!key->suspected || key->suspect != nonce->nonce)
 	{
@@ -172,8 +171,7 @@ settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
 	relay_settle_nonce(process->chain_id, &key->address, nonce->nonce);
 	evm_address_format(account, &key->address);
 	relay_record_incident("foreign-nonce", process->network,
-						  psprintf("%s nonce %llu", account,
-								   (unsigned long long) nonce->nonce),
+						  psprintf("%s nonce %llu", account, (unsigned long long) nonce->nonce),
 						  failure.message,
 						  "Find out who else has the key. The transaction was not executed by "
 						  "rflow; a step with retry sends it again.");
@@ -183,7 +181,7 @@ settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
 static bool
 is_suspect(const struct relay_view *view, const struct relay_nonce *nonce)
 {
-	int			i;
+	int i;
 
 	if (nonce->finding != RELAY_NO_RECEIPT || !nonce->key->fresh ||
 		nonce->key->latest <= nonce->nonce || has_ended(nonce->state))
@@ -203,8 +201,8 @@ static bool
 has_lost_nonces(const struct relay_process *process, const struct relay_view *view,
 				const struct relay_key *key)
 {
-	uint64		lowest = key->next_nonce;
-	int			i;
+	uint64 lowest = key->next_nonce;
+	int i;
 
 	if (!key->fresh || !key->adopted || !key->owned || key->reopened_head == process->head_number)
 		return false;
@@ -236,7 +234,7 @@ changes_something(const struct relay_process *process, const struct relay_view *
 static bool
 has_something(const struct relay_process *process, const struct relay_view *view)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < process->key_count; i++)
 		if (has_lost_nonces(process, view, process->keys[i]))
@@ -263,7 +261,7 @@ bool
 relay_settle(struct relay_process *process, struct relay_view *view)
 {
 	struct relay_lock *locks;
-	int			i;
+	int i;
 
 	if (!has_something(process, view))
 		return true;

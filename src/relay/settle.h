@@ -14,4 +14,4 @@
  */
 extern bool relay_settle(struct relay_process *process, struct relay_view *view);
 
-#endif							/* RELAY_SETTLE_H */
+#endif /* RELAY_SETTLE_H */

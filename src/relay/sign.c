@@ -44,111 +44,111 @@ enum signed_column
 
 static struct db_statement adopt_key = {
 	.sql =
-	"INSERT INTO rflow_private.relayer_keys (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
-	"VALUES ($1, $2::rflow.address, $3, $3, $4)"
-	"    ON CONFLICT DO NOTHING",
+		"INSERT INTO rflow_private.relayer_keys (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
+		"VALUES ($1, $2::rflow.address, $3, $3, $4)"
+		"    ON CONFLICT DO NOTHING",
 	.types = {INT8OID, TEXTOID, INT8OID, TIMESTAMPTZOID},
-	.count = 4
+	.count = 4,
 };
 
 static struct db_statement lock_key = {
 	.sql =
-	"SELECT next_nonce"
-	"  FROM rflow_private.relayer_keys"
-	" WHERE chain_id = $1 AND address = $2::rflow.address"
-	"   FOR UPDATE",
+		"SELECT next_nonce"
+		"  FROM rflow_private.relayer_keys"
+		" WHERE chain_id = $1 AND address = $2::rflow.address"
+		"   FOR UPDATE",
 	.types = {INT8OID, TEXTOID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement advance_key = {
 	.sql =
-	"UPDATE rflow_private.relayer_keys"
-	"   SET next_nonce = $4"
-	" WHERE chain_id = $1 AND address = $2::rflow.address AND next_nonce = $3",
+		"UPDATE rflow_private.relayer_keys"
+		"   SET next_nonce = $4"
+		" WHERE chain_id = $1 AND address = $2::rflow.address AND next_nonce = $3",
 	.types = {INT8OID, TEXTOID, INT8OID, INT8OID},
-	.count = 4
+	.count = 4,
 };
 
 static struct db_statement insert_attempts = {
 	.sql =
-	"INSERT INTO rflow_private.relayer_attempts"
-	"       (chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw, gas_limit,"
-	"        gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number, signed_at)"
-	"SELECT chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw, gas_limit,"
-	"       gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number, signed_at"
-	"  FROM rflow_signed"
+		"INSERT INTO rflow_private.relayer_attempts"
+		"       (chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw, gas_limit,"
+		"        gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number, signed_at)"
+		"SELECT chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw, gas_limit,"
+		"       gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number, signed_at"
+		"  FROM rflow_signed",
 };
 
 static struct db_statement insert_nonces = {
 	.sql =
-	"INSERT INTO rflow_private.nonces (chain_id, address, nonce, transaction_id)"
-	"SELECT chain_id, address, nonce, transaction_id"
-	"  FROM rflow_signed"
-	" WHERE attempt = 1"
+		"INSERT INTO rflow_private.nonces (chain_id, address, nonce, transaction_id)"
+		"SELECT chain_id, address, nonce, transaction_id"
+		"  FROM rflow_signed"
+		" WHERE attempt = 1",
 };
 
 static struct db_statement mark_signed = {
 	.sql =
-	"WITH marked AS ("
-	"	UPDATE rflow_private.relayer_transactions t"
-	"	   SET state = 'signed', reason = NULL, state_since = s.signed_at, from_address = s.address,"
-	"	       nonce = s.nonce, transaction_hash = s.transaction_hash, signed_at = s.signed_at,"
-	"	       due_at = NULL"
-	"	  FROM rflow_signed s"
-	"	 WHERE t.id = s.transaction_id AND s.attempt = 1 AND t.state = 'queued' AND t.intent = 'send'"
-	"	RETURNING t.id, t.relayer) "
-	"SELECT id FROM marked"
+		"WITH marked AS ("
+		"	UPDATE rflow_private.relayer_transactions t"
+		"	   SET state = 'signed', reason = NULL, state_since = s.signed_at, from_address = s.address,"
+		"	       nonce = s.nonce, transaction_hash = s.transaction_hash, signed_at = s.signed_at,"
+		"	       due_at = NULL"
+		"	  FROM rflow_signed s"
+		"	 WHERE t.id = s.transaction_id AND s.attempt = 1 AND t.state = 'queued' AND t.intent = 'send'"
+		"	RETURNING t.id, t.relayer) "
+		"SELECT id FROM marked",
 };
 
 /* In a statement of its own: it needs due_at as it was, and PostgreSQL's RETURNING gives the new row. */
 static struct db_statement take_due = {
 	.sql =
-	"DELETE FROM rflow_private.due d"
-	" USING rflow_signed s, rflow_private.relayer_transactions t"
-	" WHERE s.attempt = 1 AND t.id = s.transaction_id AND t.state = 'queued'"
-	"   AND d.kind = 'send' AND d.owner = t.relayer AND d.wake_at = t.due_at"
-	"   AND d.id = pg_catalog.lpad(t.id::text, 19, '0')"
+		"DELETE FROM rflow_private.due d"
+		" USING rflow_signed s, rflow_private.relayer_transactions t"
+		" WHERE s.attempt = 1 AND t.id = s.transaction_id AND t.state = 'queued'"
+		"   AND d.kind = 'send' AND d.owner = t.relayer AND d.wake_at = t.due_at"
+		"   AND d.id = pg_catalog.lpad(t.id::text, 19, '0')",
 };
 
 static struct db_statement mark_replaced = {
 	.sql =
-	"UPDATE rflow_private.relayer_transactions t"
-	"   SET transaction_hash = CASE WHEN s.kind = 'send' THEN s.transaction_hash ELSE t.transaction_hash END,"
-	"       reason = CASE"
-	"                  WHEN t.error IS NOT NULL THEN t.reason"
-	"                  WHEN s.kind = 'noop' THEN pg_catalog.format('a no-op is to take nonce %s', s.nonce)"
-	"                  ELSE pg_catalog.format('signed again with higher fees (attempt %s)', s.attempt)"
-	"                END"
-	"  FROM rflow_signed s"
-	" WHERE t.id = s.transaction_id AND s.attempt > 1"
+		"UPDATE rflow_private.relayer_transactions t"
+		"   SET transaction_hash = CASE WHEN s.kind = 'send' THEN s.transaction_hash ELSE t.transaction_hash END,"
+		"       reason = CASE"
+		"                  WHEN t.error IS NOT NULL THEN t.reason"
+		"                  WHEN s.kind = 'noop' THEN pg_catalog.format('a no-op is to take nonce %s', s.nonce)"
+		"                  ELSE pg_catalog.format('signed again with higher fees (attempt %s)', s.attempt)"
+		"                END"
+		"  FROM rflow_signed s"
+		" WHERE t.id = s.transaction_id AND s.attempt > 1",
 };
 
 struct signing
 {
 	struct relay_plan *plan;
-	int64		chain_id;
-	int64		head_number;
+	int64 chain_id;
+	int64 head_number;
 	relay_signature sign;
-	void	   *context;
-	TupleDesc	descriptor;
+	void *context;
+	TupleDesc descriptor;
 	Tuplestorestate *rows;
 	TimestampTz now;
-	int			first;			/* first payloads among what was signed */
-	int			again;
+	int first; /* first payloads among what was signed */
+	int again;
 };
 
 static TupleDesc
 signed_descriptor(void)
 {
 	static TupleDesc descriptor = NULL;
-	static Oid	made_for = InvalidOid;
+	static Oid made_for = InvalidOid;
 	const struct db_types *types = db_types();
 	const struct
 	{
 		const char *name;
-		Oid			type;
-	}			columns[SIGNED_COLUMNS] = {
+		Oid type;
+	} columns[SIGNED_COLUMNS] = {
 		{"transaction_id", INT8OID},
 		{"chain_id", INT8OID},
 		{"address", types->address},
@@ -162,10 +162,10 @@ signed_descriptor(void)
 		{"max_fee_per_gas", NUMERICOID},
 		{"max_priority_fee_per_gas", NUMERICOID},
 		{"head_number", INT8OID},
-		{"signed_at", TIMESTAMPTZOID}
+		{"signed_at", TIMESTAMPTZOID},
 	};
 	MemoryContext before;
-	int			i;
+	int i;
 
 	if (descriptor != NULL && made_for == types->address)
 		return descriptor;
@@ -188,9 +188,9 @@ transaction_of(const struct relay_order *order)
 static void
 lock_and_recheck(struct relay_plan *plan)
 {
-	int			count = plan->order_count + plan->ruling_count;
+	int count = plan->order_count + plan->ruling_count;
 	struct relay_lock *locks = palloc0(sizeof(struct relay_lock) * (count + 1));
-	int			i;
+	int i;
 
 	for (i = 0; i < plan->order_count; i++)
 		locks[i].id = transaction_of(&plan->orders[i]);
@@ -201,7 +201,7 @@ lock_and_recheck(struct relay_plan *plan)
 	{
 		struct relay_order *order = &plan->orders[i];
 		enum relay_state expected = RELAY_QUEUED;
-		bool		wanted = true;
+		bool wanted = true;
 
 		if (order->nonce != NULL)
 		{
@@ -219,7 +219,7 @@ lock_and_recheck(struct relay_plan *plan)
 static void
 recheck_grants(struct relay_plan *plan)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < plan->order_count; i++)
 	{
@@ -229,11 +229,12 @@ recheck_grants(struct relay_plan *plan)
 		if (order->dropped || order->candidate == NULL ||
 			relay_may_use(order->account->name, order->candidate->owner))
 			continue;
-		failure.message = psprintf("role %s may not use relayer \"%s\" any more",
-								   GetUserNameFromId(order->candidate->owner, true) == NULL ?
-								   "that has gone" :
-								   quote_identifier(GetUserNameFromId(order->candidate->owner, true)),
-								   order->account->name);
+		failure.message =
+			psprintf("role %s may not use relayer \"%s\" any more",
+					 GetUserNameFromId(order->candidate->owner, true) == NULL
+						 ? "that has gone"
+						 : quote_identifier(GetUserNameFromId(order->candidate->owner, true)),
+					 order->account->name);
 		(void) relay_end_queued(order->candidate->id, RELAY_FAILED, failure.message, &failure);
 		order->dropped = true;
 	}
@@ -242,7 +243,7 @@ recheck_grants(struct relay_plan *plan)
 static void
 apply_rulings(const struct relay_plan *plan)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < plan->ruling_count; i++)
 	{
@@ -272,8 +273,7 @@ read_payload(const struct relay_order *order, struct relay_payload *payload)
 		payload->value = order->candidate->value;
 		payload->data = order->candidate->data;
 	}
-	else if (!relay_read_payload(CurrentMemoryContext, order->nonce->transaction_id,
-								 payload))
+	else if (!relay_read_payload(CurrentMemoryContext, order->nonce->transaction_id, payload))
 		elog(ERROR, "transaction %lld has gone", (long long) order->nonce->transaction_id);
 }
 
@@ -292,16 +292,16 @@ refuse(const struct relay_order *order, const char *problem)
 static bool
 put_signed(struct signing *signing, const struct relay_order *order, uint64 nonce)
 {
-	Datum		values[SIGNED_COLUMNS] = {0};
-	bool		nulls[SIGNED_COLUMNS] = {0};
+	Datum values[SIGNED_COLUMNS] = {0};
+	bool nulls[SIGNED_COLUMNS] = {0};
 	struct relay_payload payload;
 	struct evm_bytes raw;
 	struct evm_hash hash;
 	const char *problem;
 
 	read_payload(order, &payload);
-	problem = signing->sign(order, nonce, &payload, signing->chain_id, &raw, &hash,
-							signing->context);
+	problem =
+		signing->sign(order, nonce, &payload, signing->chain_id, &raw, &hash, signing->context);
 	if (problem != NULL)
 	{
 		refuse(order, problem);
@@ -341,7 +341,7 @@ put_signed(struct signing *signing, const struct relay_order *order, uint64 nonc
 static int64
 lock_account(const struct signing *signing, const struct relay_key *key)
 {
-	Datum		parameters[4];
+	Datum parameters[4];
 
 	parameters[0] = Int64GetDatum(signing->chain_id);
 	parameters[1] = relay_address_datum(&key->address);
@@ -359,9 +359,9 @@ lock_account(const struct signing *signing, const struct relay_key *key)
 static void
 assign_nonces(struct signing *signing, struct relay_key *key, int64 start)
 {
-	Datum		parameters[4];
-	int64		next = start;
-	int			i;
+	Datum parameters[4];
+	int64 next = start;
+	int i;
 
 	for (i = 0; i < signing->plan->order_count; i++)
 	{
@@ -384,9 +384,9 @@ assign_nonces(struct signing *signing, struct relay_key *key, int64 start)
 static int
 accounts_of(const struct relay_plan *plan, struct relay_key **keys)
 {
-	int			count = 0;
-	int			i;
-	int			j;
+	int count = 0;
+	int i;
+	int j;
 
 	for (i = 0; i < plan->order_count; i++)
 	{
@@ -417,14 +417,14 @@ store(struct signing *signing)
 }
 
 int
-relay_sign_orders(struct relay_plan *plan, int64 chain_id, int64 head_number,
-				  relay_signature sign, void *context)
+relay_sign_orders(struct relay_plan *plan, int64 chain_id, int64 head_number, relay_signature sign,
+				  void *context)
 {
 	struct signing signing = {0};
 	struct relay_key **keys = palloc(sizeof(struct relay_key *) * (plan->order_count + 1));
-	int64	   *next = palloc(sizeof(int64) * (plan->order_count + 1));
-	int			key_count = accounts_of(plan, keys);
-	int			i;
+	int64 *next = palloc(sizeof(int64) * (plan->order_count + 1));
+	int key_count = accounts_of(plan, keys);
+	int i;
 
 	signing.plan = plan;
 	signing.chain_id = chain_id;

@@ -19,8 +19,7 @@
  * development chains publish and the chain is none.  The caller wipes *key (evm_wipe), also after
  * failure.
  */
-extern bool relay_signer_read(struct evm_key *key, struct evm_address *address,
-							  const char *signer, int64_t chain_id,
-							  char problem[RELAY_PROBLEM_BYTES]);
+extern bool relay_signer_read(struct evm_key *key, struct evm_address *address, const char *signer,
+							  int64_t chain_id, char problem[RELAY_PROBLEM_BYTES]);
 
-#endif							/* RELAY_SIGNER_H */
+#endif /* RELAY_SIGNER_H */

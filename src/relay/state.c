@@ -9,15 +9,9 @@
 #include "evm/word.h"
 
 static const char *const state_names[] = {
-	[RELAY_QUEUED] = "queued",
-	[RELAY_SIGNED] = "signed",
-	[RELAY_BROADCAST] = "broadcast",
-	[RELAY_MINED] = "mined",
-	[RELAY_CONFIRMED] = "confirmed",
-	[RELAY_FAILED] = "failed",
-	[RELAY_EXPIRED] = "expired",
-	[RELAY_CANCELLED] = "cancelled",
-	[RELAY_REPLACED] = "replaced"
+	[RELAY_QUEUED] = "queued",   [RELAY_SIGNED] = "signed",       [RELAY_BROADCAST] = "broadcast",
+	[RELAY_MINED] = "mined",     [RELAY_CONFIRMED] = "confirmed", [RELAY_FAILED] = "failed",
+	[RELAY_EXPIRED] = "expired", [RELAY_CANCELLED] = "cancelled", [RELAY_REPLACED] = "replaced",
 };
 
 const char *
@@ -29,7 +23,7 @@ relay_state_name(enum relay_state state)
 enum relay_state
 relay_state_from_name(const char *name)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < lengthof(state_names); i++)
 		if (strcmp(state_names[i], name) == 0)
@@ -40,7 +34,7 @@ relay_state_from_name(const char *name)
 struct evm_bytes
 relay_copy_bytes(struct evm_bytes bytes)
 {
-	uint8	   *data = palloc(bytes.len + 1);
+	uint8 *data = palloc(bytes.len + 1);
 	struct evm_bytes copy;
 
 	if (bytes.len > 0)
@@ -53,7 +47,7 @@ relay_copy_bytes(struct evm_bytes bytes)
 void
 relay_note_head(struct relay_process *process, int64 number, TimestampTz now)
 {
-	double		ms = (now - process->head_changed_at) / 1000.0;
+	double ms = (now - process->head_changed_at) / 1000.0;
 
 	/* A moving average of what lies between two heads; pauses count once. */
 	if (process->head_number >= 0 && number > process->head_number)
@@ -75,7 +69,7 @@ relay_wake_by(struct relay_process *process, TimestampTz when)
 struct relay_key *
 relay_find_key(struct relay_process *process, const struct evm_address *address)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < process->key_count; i++)
 		if (memcmp(&process->keys[i]->address, address, sizeof(*address)) == 0)
@@ -86,7 +80,7 @@ relay_find_key(struct relay_process *process, const struct evm_address *address)
 struct relay_account *
 relay_find_account(struct relay_process *process, const char *name)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < process->account_count; i++)
 		if (strcmp(process->accounts[i].name, name) == 0)
@@ -104,7 +98,7 @@ struct relay_attempt *
 relay_highest(const struct relay_nonce *nonce)
 {
 	struct relay_attempt *highest = &nonce->attempts[0];
-	int			i;
+	int i;
 
 	for (i = 1; i < nonce->attempt_count; i++)
 		if (evm_word_compare(&nonce->attempts[i].price.max_fee, &highest->price.max_fee) > 0)
@@ -115,7 +109,7 @@ relay_highest(const struct relay_nonce *nonce)
 bool
 relay_was_accepted(const struct relay_nonce *nonce)
 {
-	int			i;
+	int i;
 
 	for (i = 0; i < nonce->attempt_count; i++)
 		if (nonce->attempts[i].broadcast_at != 0)

@@ -23,11 +23,11 @@ struct rpc_client;
 /* Of a transaction: what chain and node know.  src/relay/README.md has the diagram. */
 enum relay_state
 {
-	RELAY_QUEUED,				/* → SIGNED, CANCELLED, FAILED: no nonce yet, so it can still end without one */
-	RELAY_SIGNED,				/* → BROADCAST, MINED: bytes are stored; whether a node has them is not known */
-	RELAY_BROADCAST,			/* → MINED, FAILED, CANCELLED, EXPIRED, REPLACED: a node has taken them */
-	RELAY_MINED,				/* → CONFIRMED, FAILED; BROADCAST when its block has gone */
-	RELAY_CONFIRMED,			/* → BROADCAST when a deeper reorganisation undid it */
+	RELAY_QUEUED, /* → SIGNED, CANCELLED, FAILED: no nonce yet, so it can still end without one */
+	RELAY_SIGNED, /* → BROADCAST, MINED: bytes are stored; whether a node has them is not known */
+	RELAY_BROADCAST, /* → MINED, FAILED, CANCELLED, EXPIRED, REPLACED: a node has taken them */
+	RELAY_MINED,     /* → CONFIRMED, FAILED; BROADCAST when its block has gone */
+	RELAY_CONFIRMED, /* → BROADCAST when a deeper reorganisation undid it */
 	RELAY_FAILED,
 	RELAY_EXPIRED,
 	RELAY_CANCELLED,
@@ -41,88 +41,88 @@ extern enum relay_state relay_state_from_name(const char *name);
 struct relay_key
 {
 	struct evm_address address;
-	bool		owned;			/* this process alone of the server uses it */
-	bool		adopted;		/* has a row in relayer_keys */
-	uint64		next_nonce;		/* of that row */
-	int			in_flight;		/* live nonces that are not mined */
+	bool owned;        /* this process alone of the server uses it */
+	bool adopted;      /* has a row in relayer_keys */
+	uint64 next_nonce; /* of that row */
+	int in_flight;     /* live nonces that are not mined */
 
 	/* What the chain said last. */
-	bool		observed;
-	bool		fresh;			/* … in this round */
-	uint64		latest;			/* nonces used in the newest block */
-	uint64		pending;		/* … and in the node's pool */
+	bool observed;
+	bool fresh;     /* … in this round */
+	uint64 latest;  /* nonces used in the newest block */
+	uint64 pending; /* … and in the node's pool */
 	struct evm_word balance;
 
-	TimestampTz held_until;		/* signs nothing before; 0: is not held */
+	TimestampTz held_until; /* signs nothing before; 0: is not held */
 
 	/* Its lowest live nonce seems to be used by somebody else: since which head. */
-	bool		suspected;
-	uint64		suspect;
-	int64		suspect_since;
-	int64		reopened_head;	/* its settled nonces were looked at again at this one */
+	bool suspected;
+	uint64 suspect;
+	int64 suspect_since;
+	int64 reopened_head; /* its settled nonces were looked at again at this one */
 };
 
 /* What relayer_states says of an account. */
 struct relay_told
 {
-	bool		written;
+	bool written;
 	const struct relay_key *key;
-	char		problem[RELAY_PROBLEM_BYTES];
-	uint64		latest;
-	uint64		pending;
+	char problem[RELAY_PROBLEM_BYTES];
+	uint64 latest;
+	uint64 pending;
 	struct evm_word balance;
 };
 
 /* A row of rflow.relayers of this network. */
 struct relay_account
 {
-	char	   *name;
-	char	   *signer;
-	bool		paused;
-	int			max_in_flight;
-	bool		has_cap;
-	struct evm_word cap;		/* of the fee per gas */
-	int64		max_gas_limit;	/* 0: none */
-	int			bump_blocks;
-	struct relay_key *key;		/* NULL while there is none: problem says why */
-	bool		has_due;		/* something is queued */
+	char *name;
+	char *signer;
+	bool paused;
+	int max_in_flight;
+	bool has_cap;
+	struct evm_word cap; /* of the fee per gas */
+	int64 max_gas_limit; /* 0: none */
+	int bump_blocks;
+	struct relay_key *key; /* NULL while there is none: problem says why */
+	bool has_due;          /* something is queued */
 	TimestampTz first_due;
-	char		problem[RELAY_PROBLEM_BYTES];
+	char problem[RELAY_PROBLEM_BYTES];
 	struct relay_told told;
 };
 
 /* A queued send that this round may sign. */
 struct relay_candidate
 {
-	int64		id;
+	int64 id;
 	struct relay_account *account;
-	Oid			owner;
-	bool		creates;
+	Oid owner;
+	bool creates;
 	struct evm_address recipient;
 	struct evm_word value;
 	struct evm_bytes data;
-	int64		gas_limit;		/* 0: to be estimated */
-	bool		has_cap;
+	int64 gas_limit; /* 0: to be estimated */
+	bool has_cap;
 	struct evm_word cap;
-	int			estimate;		/* index of the question; -1: not asked */
-	enum relay_class refusal;	/* RELAY_ACCEPTED unless the estimate was refused */
-	char	   *refusal_text;
-	struct evm_bytes refusal_data;	/* what a revert returned */
+	int estimate;             /* index of the question; -1: not asked */
+	enum relay_class refusal; /* RELAY_ACCEPTED unless the estimate was refused */
+	char *refusal_text;
+	struct evm_bytes refusal_data; /* what a revert returned */
 };
 
 /* One signed payload. */
 struct relay_attempt
 {
-	int			number;			/* from 1 */
-	bool		noop;
+	int number; /* from 1 */
+	bool noop;
 	struct evm_hash hash;
-	int64		gas_limit;
+	int64 gas_limit;
 	struct relay_price price;
-	int64		head_number;	/* newest block when it was signed; -1: none was known */
+	int64 head_number; /* newest block when it was signed; -1: none was known */
 	TimestampTz signed_at;
-	TimestampTz broadcast_at;	/* when a node first took it; 0: none did that we know */
-	bool		answered;
-	enum relay_class class;		/* when answered */
+	TimestampTz broadcast_at; /* when a node first took it; 0: none did that we know */
+	bool answered;
+	enum relay_class class; /* when answered */
 	TimestampTz answered_at;
 };
 
@@ -130,41 +130,41 @@ struct relay_attempt
 enum relay_finding
 {
 	RELAY_NOTHING_ASKED,
-	RELAY_NO_ANSWER,			/* the node could not say */
-	RELAY_NO_RECEIPT,			/* none of its attempts has one */
-	RELAY_UNSURE,				/* a receipt whose block could not be verified, or none where there was one */
-	RELAY_VANISHED,				/* none, and the block it was in is not on the chain any more */
-	RELAY_FOUND					/* receipt, in a block that is on the chain */
+	RELAY_NO_ANSWER,  /* the node could not say */
+	RELAY_NO_RECEIPT, /* none of its attempts has one */
+	RELAY_UNSURE,     /* a receipt whose block could not be verified, or none where there was one */
+	RELAY_VANISHED,   /* none, and the block it was in is not on the chain any more */
+	RELAY_FOUND       /* receipt, in a block that is on the chain */
 };
 
 /* A live nonce: assigned, and what mined at it is not deep enough yet. */
 struct relay_nonce
 {
 	struct relay_key *key;
-	struct relay_account *account;	/* NULL when its row is gone */
-	uint64		nonce;
-	int64		transaction_id;
+	struct relay_account *account; /* NULL when its row is gone */
+	uint64 nonce;
+	int64 transaction_id;
 	enum relay_state state;
-	bool		wanted;			/* intent is 'send' */
-	bool		has_error;		/* its payload can never run */
+	bool wanted;    /* intent is 'send' */
+	bool has_error; /* its payload can never run */
 	struct evm_word value;
-	bool		has_cap;
+	bool has_cap;
 	struct evm_word cap;
-	int			confirmations;
-	char	   *reason;
-	int64		block_number;	/* -1 unless it was seen in a block */
+	int confirmations;
+	char *reason;
+	int64 block_number; /* -1 unless it was seen in a block */
 	struct evm_hash block_hash;
 	struct relay_attempt *attempts;
-	int			attempt_count;
+	int attempt_count;
 
-	int			first_question; /* of its receipts, then of its block; -1: not asked */
+	int first_question; /* of its receipts, then of its block; -1: not asked */
 	enum relay_finding finding;
-	struct relay_receipt receipt;	/* when FOUND */
-	bool		send_again;		/* its block has gone: the pool may not have it */
-	int			noop_question;	/* the gas of a no-op; -1: not asked */
-	int64		noop_gas;		/* 0: not known */
-	bool		used_at_depth;	/* the chain's count is beyond it, at the depth of confirmations */
-	char	   *revert_text;	/* why it reverted; NULL: not asked */
+	struct relay_receipt receipt; /* when FOUND */
+	bool send_again;              /* its block has gone: the pool may not have it */
+	int noop_question;            /* the gas of a no-op; -1: not asked */
+	int64 noop_gas;               /* 0: not known */
+	bool used_at_depth; /* the chain's count is beyond it, at the depth of confirmations */
+	char *revert_text;  /* why it reverted; NULL: not asked */
 	struct evm_bytes revert_data;
 };
 
@@ -173,57 +173,57 @@ struct relay_view
 {
 	TimestampTz now;
 	struct relay_candidate *candidates;
-	int			candidate_count;
+	int candidate_count;
 	struct relay_nonce *nonces; /* by address, then nonce */
-	int			nonce_count;
-	bool		signing_held;	/* restored to an earlier time: nothing is signed */
+	int nonce_count;
+	bool signing_held; /* restored to an earlier time: nothing is signed */
 };
 
 struct relay_process
 {
 	/* The definitions, in config_context; read again when their generation has changed. */
 	MemoryContext config_context;
-	uint64		generation;
-	char	   *network;
-	int64		chain_id;
-	int			confirmations;
-	int			rpc_timeout_ms;
-	char	  **urls;
-	int			url_count;
+	uint64 generation;
+	char *network;
+	int64 chain_id;
+	int confirmations;
+	int rpc_timeout_ms;
+	char **urls;
+	int url_count;
 	struct relay_account *accounts;
-	int			account_count;
+	int account_count;
 
 	/* In process_context, for the life of the process. */
 	MemoryContext process_context;
 	struct relay_key **keys;
-	int			key_count;
+	int key_count;
 	struct rpc_client *client;
-	bool		chain_checked;	/* the endpoint has said that it is on chain_id */
-	uint64		endpoint;		/* rpc_client_generation() at that time */
+	bool chain_checked; /* the endpoint has said that it is on chain_id */
+	uint64 endpoint;    /* rpc_client_generation() at that time */
 
 	/* What the process around it does for the round: opens transactions, keeps others off a key. */
-	bool		(*begin) (void *context, const char *activity);
-	bool		(*own) (void *context, int64 chain_id, const struct evm_address *address,
-						char problem[RELAY_PROBLEM_BYTES]);
-	void	   *context;
+	bool (*begin)(void *context, const char *activity);
+	bool (*own)(void *context, int64 chain_id, const struct evm_address *address,
+				char problem[RELAY_PROBLEM_BYTES]);
+	void *context;
 
 	/* The newest block, from the watcher's table or, when that stands still, asked for. */
-	int64		head_number;	/* -1: none known */
-	bool		head_is_ours;	/* asked for by this process */
-	bool		has_base_fee;
+	int64 head_number; /* -1: none known */
+	bool head_is_ours; /* asked for by this process */
+	bool has_base_fee;
 	TimestampTz head_changed_at;
-	double		block_ms;		/* usual distance between changes; 0: not known */
-	int64		asked_head;		/* receipts were asked at this one */
-	bool		ask_again;		/* something calls for receipts before the next head */
+	double block_ms;  /* usual distance between changes; 0: not known */
+	int64 asked_head; /* receipts were asked at this one */
+	bool ask_again;   /* something calls for receipts before the next head */
 
-	bool		has_quote;
+	bool has_quote;
 	struct relay_quote quote;
-	int64		quoted_head;
+	int64 quoted_head;
 	TimestampTz quoted_at;
 
-	int			failures;		/* rounds in a row in which no node answered */
-	TimestampTz retry_at;		/* not before, after a failure */
-	TimestampTz wake_at;		/* the next round is due; 0: only when woken */
+	int failures;         /* rounds in a row in which no node answered */
+	TimestampTz retry_at; /* not before, after a failure */
+	TimestampTz wake_at;  /* the next round is due; 0: only when woken */
 };
 
 /* A copy in the current context. */
@@ -242,4 +242,4 @@ extern struct relay_attempt *relay_highest(const struct relay_nonce *nonce);
 /* Has a node ever taken one of its attempts? */
 extern bool relay_was_accepted(const struct relay_nonce *nonce);
 
-#endif							/* RELAY_STATE_H */
+#endif /* RELAY_STATE_H */

@@ -29,9 +29,9 @@
 struct follow_up
 {
 	struct relay_nonce *nonce;
-	int			header;			/* of the block it is or was in; -1: not asked */
-	int			replay;			/* of a transaction that reverted; -1: not asked */
-	int			depth_count;	/* nonces used at the depth of confirmations; -1: not asked */
+	int header;      /* of the block it is or was in; -1: not asked */
+	int replay;      /* of a transaction that reverted; -1: not asked */
+	int depth_count; /* nonces used at the depth of confirmations; -1: not asked */
 	struct relay_payload payload;
 };
 
@@ -64,7 +64,7 @@ static int
 ask_depth_count(struct rpc_batch *batch, StringInfo text, const struct relay_nonce *nonce,
 				int64 head)
 {
-	int64		number = Max(head - nonce->confirmations + 1, 0);
+	int64 number = Max(head - nonce->confirmations + 1, 0);
 
 	resetStringInfo(text);
 	appendStringInfoChar(text, '[');
@@ -96,8 +96,8 @@ static bool
 load_payloads(struct relay_process *process, struct follow_up *follow_ups, int count)
 {
 	MemoryContext round = CurrentMemoryContext;
-	bool		wanted = false;
-	int			i;
+	bool wanted = false;
+	int i;
 
 	for (i = 0; i < count; i++)
 		wanted = wanted || wants_reason(follow_ups[i].nonce);
@@ -133,11 +133,11 @@ static void
 read_header(const struct rpc_batch *batch, struct follow_up *follow_up)
 {
 	struct relay_nonce *nonce = follow_up->nonce;
-	bool		found = nonce->finding == RELAY_FOUND;
+	bool found = nonce->finding == RELAY_FOUND;
 	const struct evm_hash *hash = found ? &nonce->receipt.block_hash : &nonce->block_hash;
 	const struct rpc_answer *answer;
 	struct relay_header header;
-	bool		same;
+	bool same;
 
 	if (follow_up->header < 0)
 		return;
@@ -157,7 +157,7 @@ read_depth_count(const struct rpc_batch *batch, struct follow_up *follow_up)
 {
 	struct relay_nonce *nonce = follow_up->nonce;
 	const struct rpc_answer *answer;
-	uint64		used;
+	uint64 used;
 
 	if (follow_up->depth_count < 0)
 		return;
@@ -212,8 +212,8 @@ relay_verify(struct relay_process *process, struct relay_view *view)
 	struct follow_up *follow_ups = palloc0(sizeof(*follow_ups) * (view->nonce_count + 1));
 	struct rpc_batch *batch = rpc_batch_create(process->client);
 	StringInfoData text;
-	int			count = 0;
-	int			i;
+	int count = 0;
+	int i;
 
 	initStringInfo(&text);
 	for (i = 0; i < view->nonce_count; i++)

@@ -35,16 +35,16 @@ static bool
 own_account(void *context, int64 chain_id, const struct evm_address *address,
 			char problem[RELAY_PROBLEM_BYTES])
 {
-	char		text[EVM_ADDRESS_TEXT_BYTES];
-	char		key[ACCOUNT_KEY_BYTES];
-	pid_t		holder;
+	char text[EVM_ADDRESS_TEXT_BYTES];
+	char key[ACCOUNT_KEY_BYTES];
+	pid_t holder;
 
 	evm_address_format(text, address);
 	snprintf(key, sizeof(key), "%lld:%s", (long long) chain_id, text);
 	if (worker_try_own(DUTY_ACCOUNT, key, &holder))
 		return true;
-	snprintf(problem, RELAY_PROBLEM_BYTES,
-			 "account %s is used by another relayer process (%d)", text, (int) holder);
+	snprintf(problem, RELAY_PROBLEM_BYTES, "account %s is used by another relayer process (%d)",
+			 text, (int) holder);
 	return false;
 }
 
