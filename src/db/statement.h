@@ -46,8 +46,9 @@ extern void db_abort(void);
 extern void db_synchronous_commit(bool wait);
 
 /*
- * Runs the statement, and leaves the current memory context as it is; returns SPI_processed, rows in SPI_tuptable.  Raises on any SPI
- * failure.  nulls as for SPI_execute_plan ('n' per NULL), or NULL when nothing is.
+ * Runs the statement, and leaves the current memory context as it is; returns
+ * SPI_processed, rows in SPI_tuptable.  Raises on any SPI failure.  nulls as for
+ * SPI_execute_plan ('n' per NULL), or NULL when nothing is.
  */
 extern uint64 db_execute(struct db_statement *statement, Datum *values, const char *nulls);
 
