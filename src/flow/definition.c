@@ -17,18 +17,41 @@
 /* JSON tree, ABI items and names of one version. */
 #define DEFINITION_MAX_BYTES (64 * 1024 * 1024)
 
+/* An item of a version: one human-readable line, or a JSON ABI of one item. */
 static const struct evm_abi_item *
-parse_item(struct flow_definition *definition, const char *line)
+parse_item(struct flow_definition *definition, const char *text)
 {
-	struct evm_bytes fragment = {(const uint8_t *) line, strlen(line)};
+	struct evm_bytes fragment = {(const uint8_t *) text, strlen(text)};
 	struct evm_abi abi;
 	struct evm_error error;
+	enum evm_status status;
 	size_t		which;
 
-	if (evm_abi_parse_fragments(definition->arena, &abi, &fragment, 1, &which, &error) != EVM_OK)
+	if (text[0] == '[')
+		status = evm_abi_parse_json(definition->arena, &abi, NULL, text, strlen(text), &error);
+	else
+		status = evm_abi_parse_fragments(definition->arena, &abi, &fragment, 1, &which, &error);
+	if (status != EVM_OK)
 		db_raise(&error, psprintf("ABI of workflow \"%s\" version %d", definition->workflow,
 								  definition->version));
 	return &abi.items[0];
+}
+
+static void
+parse_errors(struct flow_definition *definition, struct evm_abi *out, const struct evm_json *lines)
+{
+	size_t		count = evm_json_array_size(lines);
+	struct evm_bytes *fragments = palloc(Max(count, 1) * sizeof(struct evm_bytes));
+	struct evm_error error;
+	size_t		which;
+
+	for (size_t i = 0; i < count; i++)
+		fragments[i].data = (const uint8_t *) evm_json_string(evm_json_array_get(lines, i),
+															  &fragments[i].len);
+	if (count > 0 && evm_abi_parse_fragments(definition->arena, out, fragments, count, &which,
+											 &error) != EVM_OK)
+		db_raise(&error, psprintf("errors of workflow \"%s\" version %d", definition->workflow,
+								  definition->version));
 }
 
 void
@@ -51,6 +74,7 @@ flow_load_target(struct flow_definition *definition, struct flow_target *target,
 	}
 	if (abi != NULL)
 		target->item = parse_item(definition, abi);
+	parse_errors(definition, &target->errors, evm_json_object_get(json, "errors"));
 }
 
 static void

@@ -38,6 +38,7 @@ struct flow_target
 	bool		has_address;
 	struct evm_address address;
 	const struct evm_abi_item *item;	/* event or function; NULL for raw sends */
+	struct evm_abi errors;		/* custom errors of the contract, to tell reverts by */
 };
 
 struct flow_trigger

@@ -49,6 +49,73 @@ flow_add_number(struct flow_resolver *resolver, const char *name, int64 number)
 	appendStringInfo(&resolver->members, ",\"%s\":" INT64_FORMAT, name, number);
 }
 
+/* True when the human-readable line of an item gives the same item when it is read again. */
+static bool
+reads_back(struct flow_resolver *resolver, const struct evm_abi_item *item, const char *line)
+{
+	struct evm_bytes fragment = {(const uint8_t *) line, strlen(line)};
+	const struct evm_abi_item *again;
+	struct evm_abi abi;
+	size_t		which;
+
+	if (evm_abi_parse_fragments(resolver->arena, &abi, &fragment, 1, &which, NULL) != EVM_OK)
+		return false;
+	again = &abi.items[0];
+	if (strcmp(again->signature, item->signature) != 0 || again->input_count != item->input_count ||
+		again->output_count != item->output_count)
+		return false;
+	for (size_t i = 0; i < item->input_count; i++)
+	{
+		if (strcmp(again->inputs[i].name, item->inputs[i].name) != 0)
+			return false;
+	}
+	for (size_t i = 0; i < item->output_count; i++)
+	{
+		if (strcmp(again->outputs[i].name, item->outputs[i].name) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The item as one line; as JSON where its names are such that no line can say it.  NULL when the arena is full. */
+static const char *
+item_text(struct flow_resolver *resolver, const struct evm_abi_item *item)
+{
+	const char *line = evm_abi_item_text(resolver->arena, item);
+	struct evm_abi alone = {item, 1};
+	struct evm_bytes json;
+
+	if (line != NULL && reads_back(resolver, item, line))
+		return line;
+	if (evm_abi_to_json(resolver->arena, &json, &alone) != EVM_OK)
+		return NULL;
+	return evm_arena_strndup(resolver->arena, (const char *) json.data, json.len);
+}
+
+/* The custom errors of the contract, so that a revert can be told in its words. */
+static void
+add_errors(struct flow_resolver *resolver, const struct evm_abi *abi)
+{
+	const char *separator = "";
+
+	appendStringInfoString(&resolver->members, ",\"errors\":[");
+	for (size_t i = 0; i < abi->item_count; i++)
+	{
+		const struct evm_abi_item *item = &abi->items[i];
+		const char *line;
+
+		if (item->kind != EVM_ABI_ITEM_ERROR)
+			continue;
+		line = evm_abi_item_text(resolver->arena, item);
+		if (line == NULL || !reads_back(resolver, item, line))
+			continue;
+		appendStringInfoString(&resolver->members, separator);
+		escape_json(&resolver->members, line);
+		separator = ",";
+	}
+	appendStringInfoChar(&resolver->members, ']');
+}
+
 const struct evm_abi_item *
 flow_resolve_item(struct flow_resolver *resolver, const char *contract,
 				  enum evm_abi_item_kind kind, const char *item)
@@ -58,7 +125,7 @@ flow_resolve_item(struct flow_resolver *resolver, const char *contract,
 	struct evm_abi abi;
 	struct evm_error error;
 	char	   *text;
-	char	   *line;
+	const char *line;
 
 	if (db_execute(&contract_by_name, &name, NULL) != 1)
 		ereport(ERROR,
@@ -74,7 +141,7 @@ flow_resolve_item(struct flow_resolver *resolver, const char *contract,
 				 errmsg("%s: contract \"%s\": %s", resolver->subject, contract, error.message),
 				 errhint("Of several with one name, write the whole signature: \"transfer(address,uint256)\".")));
 
-	line = evm_abi_item_text(resolver->arena, found);
+	line = item_text(resolver, found);
 	if (line == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -83,6 +150,8 @@ flow_resolve_item(struct flow_resolver *resolver, const char *contract,
 	flow_add_number(resolver, "chain_id", db_int64(0, 2));
 	flow_add_member(resolver, "address", db_text(0, 3));
 	flow_add_member(resolver, "abi", line);
+	if (kind == EVM_ABI_ITEM_FUNCTION)
+		add_errors(resolver, &abi);
 	return found;
 }
 

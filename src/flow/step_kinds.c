@@ -91,10 +91,10 @@ flow_revert_error(const struct flow_step *step, const struct rpc_answer *answer,
 				  struct evm_arena *arena)
 {
 	struct evm_revert revert;
-	struct evm_abi empty = {NULL, 0};
 
 	if (!answer->has_data ||
-		evm_abi_decode_revert(arena, &revert, &empty, answer->data.data, answer->data.len) != EVM_OK)
+		evm_abi_decode_revert(arena, &revert, &step->target.errors, answer->data.data,
+							  answer->data.len) != EVM_OK)
 		return flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION, "%s would revert: %s",
 						  step->target.item != NULL ? step->target.item->signature : "the transaction",
 						  answer->message);
