@@ -221,12 +221,19 @@ SELECT n.name AS network, n.chain_id, n.enabled,
 	CASE WHEN rflow_private.may_see(NULL) THEN s.last_error END AS last_error,
 	s.last_error_at,
 	CASE WHEN rflow_private.may_see(NULL) THEN s.endpoint END AS endpoint,
-	s.rpc_latency_ms::numeric(18, 3), s.rpc_requests, s.rpc_calls, s.rpc_failures, s.blocks,
-	(s.rpc_calls / nullif(s.blocks, 0)::numeric)::numeric(18, 2) AS calls_per_block,
+	nullif(s.rpc_latency_ms, 0)::numeric(18, 3) AS rpc_latency_ms,
+	a.rpc_requests, a.rpc_calls, a.rpc_failures, s.blocks,
+	(a.rpc_calls / nullif(s.blocks, 0)::numeric)::numeric(18, 2) AS calls_per_block,
 	(s.polls / nullif(s.blocks, 0)::numeric)::numeric(18, 2) AS polls_per_block
 FROM rflow.networks n
 LEFT JOIN rflow_private.worker_slots() s ON s.kind = 'watcher' AND s.network = n.name
 	AND s.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+LEFT JOIN (
+	SELECT u.network, sum(u.rpc_requests)::bigint AS rpc_requests, sum(u.rpc_calls)::bigint AS rpc_calls,
+		sum(u.rpc_failures)::bigint AS rpc_failures
+	FROM rflow_private.worker_slots() u
+	WHERE u.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+	GROUP BY u.network) a ON a.network = n.name
 LEFT JOIN LATERAL (
 	SELECT h.number, h.block_timestamp, h.seen_at
 	FROM rflow_private.blocks h
@@ -250,13 +257,13 @@ COMMENT ON COLUMN rflow.network_status.finalized IS 'The newest block that the c
 COMMENT ON COLUMN rflow.network_status.last_error IS 'What went wrong last; for members of rflow_viewer, rflow_operator, rflow_admin';
 COMMENT ON COLUMN rflow.network_status.last_error_at IS 'When that was';
 COMMENT ON COLUMN rflow.network_status.endpoint IS 'Scheme and host of the endpoint in use; for members of rflow_viewer, rflow_operator, rflow_admin';
-COMMENT ON COLUMN rflow.network_status.rpc_latency_ms IS 'Time that the node takes to answer, a moving average';
-COMMENT ON COLUMN rflow.network_status.rpc_requests IS 'HTTP requests since the watcher started';
+COMMENT ON COLUMN rflow.network_status.rpc_latency_ms IS 'Time that the node takes to answer the watcher, a moving average';
+COMMENT ON COLUMN rflow.network_status.rpc_requests IS 'HTTP requests of the watcher and the relayer since they started';
 COMMENT ON COLUMN rflow.network_status.rpc_calls IS 'JSON-RPC calls in them: what most providers charge for';
 COMMENT ON COLUMN rflow.network_status.rpc_failures IS 'Requests that gave no answer';
 COMMENT ON COLUMN rflow.network_status.blocks IS 'Blocks that came since the watcher started';
 COMMENT ON COLUMN rflow.network_status.calls_per_block IS 'rpc_calls for each of blocks';
-COMMENT ON COLUMN rflow.network_status.polls_per_block IS 'Questions for the head for each of blocks';
+COMMENT ON COLUMN rflow.network_status.polls_per_block IS 'Questions of the watcher for the head, for each of blocks';
 
 -- What was written down because it could not go on by itself, or was skipped on purpose
 

@@ -55,10 +55,7 @@ COMMENT ON VIEW rflow_private.stuck_workers IS 'Workers that have no process, ha
 -- A block is overdue after ten times the usual time; a minute at least, since a development chain has no pace.
 CREATE VIEW rflow_private.stuck_networks WITH (security_barrier) AS
 SELECT 'network'::text AS kind, n.name AS subject, n.name AS network, NULL::text AS workflow,
-	CASE
-		WHEN s.status LIKE 'halted:%' THEN s.last_error_at
-		ELSE s.head_seen_at
-	END AS since,
+	CASE WHEN s.status NOT LIKE 'halted:%' THEN coalesce(s.head_seen_at, s.started_at) END AS since,
 	CASE
 		WHEN s.status LIKE 'halted:%' THEN s.status
 		WHEN s.head_number IS NULL THEN concat_ws(': ', 'no block has been seen yet', e.last_error)
