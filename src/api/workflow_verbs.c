@@ -61,6 +61,14 @@ static struct db_statement set_enabled = {
 	.count = 2
 };
 
+static struct db_statement resolve_detached = {
+	.sql = "UPDATE rflow_private.incidents i "
+	"   SET resolved_at = pg_catalog.clock_timestamp() "
+	" WHERE i.kind = 'detached' AND i.subject = $1 AND i.resolved_at IS NULL",
+	.types = {TEXTOID},
+	.count = 1
+};
+
 struct workflow_row
 {
 	struct flow_workflow workflow;
@@ -235,6 +243,7 @@ rflow_enable_workflow(PG_FUNCTION_ARGS)
 	if (skip)
 		flow_skip_to_head(name);
 	update_as_ourselves(&set_enabled, values);
+	(void) db_execute(&resolve_detached, values, NULL);
 	db_definitions_changed();
 	db_leave(&frame);
 	SPI_finish();

@@ -109,6 +109,11 @@ struct flow_definition
 	struct flow_step *steps;
 	int			step_count;
 	struct flow_scope scope;
+
+	/* filters that raised, in a row, with one SQLSTATE; and why the workflow must be detached, once it must */
+	int			strikes;
+	int			strike_sqlstate;
+	char	   *detach_reason;
 };
 
 /*

@@ -15,6 +15,9 @@
 #include "utils/hsearch.h"
 #include "worker/dispatch.h"
 
+/* A filter that raises the same error for so many events in a row is wrong, not the events. */
+#define MAX_STRIKES 10
+
 struct chain_filter *
 dispatch_filters(List *definitions, int *count)
 {
@@ -158,6 +161,29 @@ replace_key(struct dispatch_candidate *candidate, const struct flow_evaluation *
 	flow_run_set_key(candidate->run, key);
 }
 
+/* Time that others wait for, or the same error again and again: the workflow has to go on alone. */
+static void
+count_strikes(struct flow_definition *definition, const ErrorData *error)
+{
+	if (error == NULL)
+		definition->strikes = 0;
+	else if (error->sqlerrcode == definition->strike_sqlstate)
+		definition->strikes++;
+	else
+	{
+		definition->strikes = 1;
+		definition->strike_sqlstate = error->sqlerrcode;
+	}
+	if (error == NULL || definition->detach_reason != NULL ||
+		(error->sqlerrcode != ERRCODE_QUERY_CANCELED && definition->strikes < MAX_STRIKES))
+		return;
+	definition->detach_reason = MemoryContextStrdup(definition->context,
+													error->sqlerrcode == ERRCODE_QUERY_CANCELED ?
+													"its filter takes longer than rflow.statement_timeout" :
+													psprintf("its filter raised for %d events in a row: %s",
+															 MAX_STRIKES, error->message));
+}
+
 static void
 evaluate_for(struct flow_definition *definition, struct flow_expression *expression,
 			 struct dispatch_candidate *candidates, int count, verdict_function verdict)
@@ -181,6 +207,7 @@ evaluate_for(struct flow_definition *definition, struct flow_expression *express
 	evaluations = flow_evaluate(definition, expression, runs, size);
 	for (int i = 0; i < size; i++)
 	{
+		count_strikes(definition, evaluations[i].error);
 		if (evaluations[i].error != NULL)
 			fail_run(chosen[i]->run, flow_error_from_data(evaluations[i].error));
 		else

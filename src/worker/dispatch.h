@@ -21,8 +21,9 @@ extern struct chain_filter *dispatch_filters(List *definitions, int *count);
 
 /*
  * The runs that logs[first..last) start, in the order of the logs: decoded, filtered, with their keys, each key once.  What
- * does not decode and what a filter or once_per raises for is a run that has failed with that error.  In
- * the current context; outside a transaction.
+ * does not decode and what a filter or once_per raises for is a run that has failed with that error.  A
+ * workflow whose filter takes too long, or does nothing but raise, has a detach_reason then.  In the current
+ * context; outside a transaction.
  */
 extern struct flow_run **dispatch_logs(const struct chain *chain, const struct chain_logs *logs,
 									   size_t first, size_t last, List *definitions,

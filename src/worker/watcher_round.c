@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "db/crash.h"
 #include "db/datum.h"
 #include "db/settings.h"
@@ -16,6 +17,7 @@
 #include "db/wake.h"
 #include "flow/claim.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 #include "worker/dispatch.h"
@@ -55,6 +57,69 @@ watcher_hold(struct watcher *watcher, const char *why)
 	watcher->failures++;
 	watcher->hold_until = db_now_ms() + Min(pause, HOLD_LONGEST_MS);
 	db_report_error("%s", why);
+}
+
+static struct db_statement disable_workflow = {
+	.sql = "UPDATE rflow.workflows w "
+	"   SET enabled = false "
+	" WHERE w.name IN (SELECT l.name FROM rflow.workflows l WHERE l.name = $1 FOR UPDATE SKIP LOCKED)",
+	.types = {TEXTOID},
+	.count = 1
+};
+
+static struct db_statement note_detached = {
+	.sql = "INSERT INTO rflow_private.incidents (kind, network, workflow, subject, reason, what_to_do) "
+	"VALUES ('detached', $2, $1, $1, $3, "
+	"        'mend the workflow, then rflow.enable(workflow, resume => ''cursor''): nothing is lost') "
+	"    ON CONFLICT (kind, subject) DO UPDATE "
+	"   SET reason = excluded.reason, since = excluded.since, resolved_at = NULL",
+	.types = {TEXTOID, TEXTOID, TEXTOID},
+	.count = 3
+};
+
+/*
+ * A workflow that the others would have to wait for is stopped where it stands: it is disabled with a cursor of its
+ * own, and rflow.stuck says why.  Nothing of what was computed is claimed; the range is read again without it.
+ */
+static void
+detach(struct watcher *watcher, const struct flow_definition *definition)
+{
+	Datum		values[3];
+	bool		locked;
+
+	if (!worker_begin(watcher->worker, "detaching a workflow"))
+		return;
+	values[0] = CStringGetTextDatum(definition->workflow);
+	values[1] = CStringGetTextDatum(watcher->chain->network);
+	values[2] = CStringGetTextDatum(definition->detach_reason);
+	locked = db_execute(&disable_workflow, values, NULL) == 0;
+	if (!locked)
+		(void) db_execute(&note_detached, values, NULL);
+	db_commit();
+	if (locked)
+		watcher_hold(watcher, psprintf("workflow \"%s\" must be detached, but its row is locked",
+									   definition->workflow));
+	watcher->generation = 0;
+}
+
+/* True when a workflow had to be detached: the range has to be read again. */
+static bool
+detach_offenders(const struct round *round)
+{
+	bool		any = false;
+	ListCell   *cell;
+
+	foreach(cell, round->definitions)
+	{
+		const struct flow_definition *definition = lfirst(cell);
+
+		if (definition->detach_reason != NULL)
+		{
+			detach(round->watcher, definition);
+			any = true;
+		}
+	}
+	return any;
 }
 
 static List *
@@ -164,6 +229,8 @@ do_chunk(struct round *round)
 	runs = dispatch_logs(round->watcher->chain, &round->logs, round->next, last, round->definitions,
 						 arena, &count);
 	round->next = last;
+	if (detach_offenders(round))
+		return false;
 	for (int first = 0; first < count; first += rflow_claim_batch)
 	{
 		int			size = Min(rflow_claim_batch, count - first);
@@ -197,6 +264,8 @@ do_range(struct round *round)
 	MemoryContext chunk = AllocSetContextCreate(outer, "rflow chunk", ALLOCSET_DEFAULT_SIZES);
 	bool		done = true;
 
+	if (detach_offenders(round))
+		return false;
 	skip_claimed(round);
 	do
 	{

@@ -43,7 +43,7 @@ my $deposit = $chain->transfer($token, $pool, '250000000000000000000');
 poll_until($node, 'SELECT count(*) FROM rflow_private.workflow_runs', '1');
 $chain->transfer($token, $pool, '1000000000000000000');
 
-poll_until($node, 'SELECT state FROM rflow_private.relayer_transactions', 'mined');
+poll_until($node, "SELECT state IN ('mined', 'confirmed') FROM rflow_private.relayer_transactions", 't');
 is($chain->balance($token, $target), '125000000000000000000', 'half of the deposit was forwarded');
 is($node->safe_psql('postgres', 'SELECT transaction_hash FROM rflow_private.workflow_runs'), $deposit,
 	'the run belongs to the deposit');
