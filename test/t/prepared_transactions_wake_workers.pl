@@ -18,7 +18,8 @@ poll_until($node,
 
 $node->safe_psql('postgres', <<"SQL");
 BEGIN;
-SELECT rflow.submit_transaction('hot', '$ACCOUNTS[1]', '0x', 1, 'prepared');
+SELECT rflow.submit_transaction('hot', recipient => '$ACCOUNTS[1]', value => 1, data => '0x',
+	idempotency_key => 'prepared');
 PREPARE TRANSACTION 'send';
 SQL
 is($node->safe_psql('postgres', 'SELECT count(*) FROM rflow_private.relayer_transactions'),
