@@ -13,6 +13,13 @@ END
 $$;
 COMMENT ON FUNCTION rflow_private.relay_verdict IS 'Has a transaction got where wait_for wants it: pending, reached or without_effect';
 
+CREATE FUNCTION rflow_private.relay_failure(kind text, message text, data text) RETURNS jsonb
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+SELECT CASE WHEN kind IS NOT NULL THEN pg_catalog.jsonb_strip_nulls(
+	pg_catalog.jsonb_build_object('kind', kind, 'message', message, 'data', data)) END
+$$;
+COMMENT ON FUNCTION rflow_private.relay_failure IS 'The column error of a transaction; NULL when there is no failure';
+
 -- Who sees what belongs to a role: those that have its privileges, and those who watch over everything.
 CREATE FUNCTION rflow_private.may_see(owner oid) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE AS $$

@@ -1,9 +1,9 @@
 /*
  * relay.c
- *	  Transactions from SQL: rflow.submit_transaction, rflow.cancel_transaction, rflow.adopt_account.
+ *	  Transactions from SQL: submit_transaction, cancel_transaction, adopt_account.
  *
- * The caller's rights are checked as the caller; our own statements run as the bootstrap superuser under
- * pg_catalog alone, since nobody else may touch rflow_private.
+ * The caller's rights are checked as the caller; our own statements run as the bootstrap superuser
+ * under pg_catalog alone, since nobody else may touch rflow_private.
  */
 #include "postgres.h"
 
@@ -89,7 +89,8 @@ static struct db_statement find_account = {
 
 static struct db_statement set_next_nonce = {
 	.sql =
-		"INSERT INTO rflow_private.relayer_keys AS k (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
+		"INSERT INTO rflow_private.relayer_keys AS k"
+		"       (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
 		"VALUES ($1, $2::rflow.address, $3, $3, $4)"
 		"    ON CONFLICT (chain_id, address) DO UPDATE"
 		"   SET next_nonce = EXCLUDED.next_nonce, adopted_nonce = EXCLUDED.adopted_nonce,"
@@ -162,7 +163,10 @@ fill_send(FunctionCallInfo fcinfo, struct relay_send *send, const struct submit_
 	send->wait_for = "none";
 }
 
-/* Fills network and chain id; the relayer must exist, be the caller's to use, and its network enabled. */
+/*
+ * Fills network and chain id; the relayer must exist, be the caller's to use, and its network
+ * enabled.
+ */
 static void
 check_relayer(struct relay_send *send)
 {

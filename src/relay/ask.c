@@ -2,8 +2,8 @@
  * ask.c
  *	  The questions of one round to the node.
  *
- * One batch, so that its answers come from one endpoint at about one moment: a count of nonces from a
- * node that is ahead, beside receipts from one that lags, looks like a foreign transaction.
+ * One batch, so that its answers come from one endpoint at about one moment: a count of nonces from
+ * a node that is ahead, beside receipts from one that lags, looks like a foreign transaction.
  */
 #include "postgres.h"
 
@@ -17,7 +17,10 @@
 #include "relay/put.h"
 #include "rpc/client.h"
 
-/* If headers stop, the relayer asks for its own head after three block times, within these bounds. */
+/*
+ * If headers stop, the relayer asks for its own head after three block times, within these
+ * bounds.
+ */
 #define HEAD_PATIENCE_BLOCKS 3
 #define HEAD_PATIENCE_MIN_MS 1000
 #define HEAD_PATIENCE_MAX_MS 60000

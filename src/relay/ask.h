@@ -10,9 +10,9 @@
 struct rpc_batch;
 
 /*
- * Asks what the view needs: chain id and head where they are not known, receipts of all attempts at a new
- * head, nonces and balances of accounts with work, fees, gas.  The answers are in view and process.
- * False when the node did not answer: process->retry_at says when to try again.
+ * Asks what the view needs: chain id and head where they are not known, receipts of all attempts at
+ * a new head, nonces and balances of accounts with work, fees, gas.  The answers are in view and
+ * process. False when the node did not answer: process->retry_at says when to try again.
  */
 extern bool relay_ask(struct relay_process *process, struct relay_view *view);
 

@@ -2,8 +2,8 @@
  * broadcast.c
  *	  Stored bytes to the node, and what it said to them.
  *
- * The same bytes can go out any number of times: they are one transaction.  So an unknown outcome, a
- * node that forgot, and a crash between sending and recording are all treated alike, by sending
+ * The same bytes can go out any number of times: they are one transaction.  So an unknown outcome,
+ * a node that forgot, and a crash between sending and recording are all treated alike, by sending
  * again.  Only what is not wanted any more stays here; a no-op goes out in its place.
  */
 #include "postgres.h"
@@ -23,7 +23,10 @@
 #include "relay/record.h"
 #include "rpc/client.h"
 
-/* When bytes go out again: after trouble, and when a node that took them may have forgotten them. */
+/*
+ * When bytes go out again: after trouble, and when a node that took them may have forgotten
+ * them.
+ */
 #define TROUBLE_RETRY_MS 2000
 #define REMIND_MS 10000
 /* A payload that is said to revert is given up after this many blocks and this long. */
@@ -44,7 +47,8 @@ static struct db_statement load_raw = {
 		"  FROM rflow_private.relayer_attempts a"
 		"  JOIN rflow_private.relayer_transactions t ON t.id = a.transaction_id"
 		"  LEFT JOIN rflow.relayers r ON r.name = t.relayer"
-		" WHERE a.chain_id = $1 AND a.address = $2::rflow.address AND a.nonce = $3 AND a.attempt = $4"
+		" WHERE a.chain_id = $1 AND a.address = $2::rflow.address AND a.nonce = $3"
+		"   AND a.attempt = $4"
 		"   AND NOT COALESCE(r.paused, false)"
 		"   AND (a.kind = 'noop' OR (t.intent = 'send' AND t.error IS NULL))",
 	.types = {INT8OID, TEXTOID, INT8OID, INT4OID},

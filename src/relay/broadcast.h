@@ -11,9 +11,9 @@
 extern bool relay_has_broadcasts(struct relay_process *process, const struct relay_view *view);
 
 /*
- * Reads intent and pause once more, sends the newest payload of each nonce that is due, in the order of
- * nonces, and records the answers.  False when the node did not answer or the worker may not
- * act any more; what was sent then has an unknown outcome, and goes out again.
+ * Reads intent and pause once more, sends the newest payload of each nonce that is due, in the
+ * order of nonces, and records the answers.  False when the node did not answer or the worker may
+ * not act any more; what was sent then has an unknown outcome, and goes out again.
  */
 extern bool relay_broadcast(struct relay_process *process, const struct relay_view *view);
 

@@ -11,7 +11,10 @@
 #define BUMP_DENOMINATOR 8
 #define POOL_NUMERATOR 11
 #define POOL_DENOMINATOR 10
-/* No replacement offers more than this many times the usual price: a pool that wants more is wrong. */
+/*
+ * No replacement offers more than this many times the usual price: a pool that wants more is
+ * wrong.
+ */
 #define CEILING_FACTOR 10
 
 static struct evm_word

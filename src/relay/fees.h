@@ -49,10 +49,10 @@ extern bool relay_price_first(struct relay_price *out, const struct relay_quote 
 /*
  * The price of a replacement: what the next block asks for, and at least one eighth more than the
  * highest attempt so far on both fees, rounded up.  Pools want a tenth (geth, reth, erigon,
- * nethermind, besu); with a cap in the way that much is enough.  False when even that is beyond the cap,
- * or ten times what the next block asks for: without that end, a node that finds every price too low
- * would be answered with all the money there is.
- * A legacy attempt is replaced by a legacy one, whatever the quote.
+ * nethermind, besu); with a cap in the way that much is enough.  False when even that is beyond the
+ * cap, or ten times what the next block asks for: without that end, a node that finds every price
+ * too low would be answered with all the money there is. A legacy attempt is replaced by a legacy
+ * one, whatever the quote.
  */
 extern bool relay_price_bump(struct relay_price *out, const struct relay_price *highest,
 							 const struct relay_quote *quote, const struct evm_word *cap);

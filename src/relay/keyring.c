@@ -1,6 +1,6 @@
 /*
  * keyring.c
- *	  Signing with the keys of accounts, in the relayer process: they are in memory for one transaction.
+ *	  Signing with the keys of accounts, which are in memory for one transaction only.
  */
 #include "postgres.h"
 
@@ -13,6 +13,7 @@
 #include "db/statement.h"
 #include "db/wake.h"
 #include "evm/tx.h"
+#include "evm/word.h"
 
 /* The largest transaction that a node takes is 128 kB; it is copied a few times. */
 #define SIGNING_ARENA_BYTES (16 * 1024 * 1024)
@@ -41,7 +42,7 @@ fill_transaction(struct evm_tx *tx, const struct relay_order *order, uint64 nonc
 	}
 	else
 		tx->gas_price = order->price.max_fee;
-	tx->gas_limit = (uint64) order->gas_limit;
+	tx->gas_limit = evm_word_from_u64((uint64) order->gas_limit);
 	tx->creates = payload->creates;
 	tx->to = payload->recipient;
 	tx->value = payload->value;
@@ -65,8 +66,8 @@ sign_with_key(const struct relay_order *order, uint64 nonce, const struct relay_
 }
 
 /*
- * Reads the keys that the plan needs.  One that has become another or cannot be read any more takes its
- * orders out of the plan.
+ * Reads the keys that the plan needs.  One that has become another or cannot be read any more takes
+ * its orders out of the plan.
  */
 static void
 read_keys(struct keyring *keyring, struct relay_plan *plan)

@@ -2,8 +2,8 @@
  * load.c
  *	  From the tables to memory: the view of one round.
  *
- * Everything is loaded anew each round: live nonces are as many as the windows allow, and a view that
- * is not kept cannot be wrong.
+ * Everything is loaded anew each round: live nonces are as many as the windows allow, and a view
+ * that is not kept cannot be wrong.
  */
 #include "postgres.h"
 
@@ -23,13 +23,16 @@
 
 static struct db_statement load_head = {
 	.sql =
-		"SELECT number, base_fee_per_gas IS NOT NULL"
-		"  FROM rflow_private.blocks"
-		" WHERE network = $1"
-		" ORDER BY number DESC"
+		"SELECT b.number, b.base_fee_per_gas IS NOT NULL, b.hash,"
+		"       (SELECT s.hash = $3::rflow.hex"
+		"          FROM rflow_private.blocks s"
+		"         WHERE s.network = $1 AND s.number = $2)"
+		"  FROM rflow_private.blocks b"
+		" WHERE b.network = $1"
+		" ORDER BY b.number DESC"
 		" LIMIT 1",
-	.types = {TEXTOID},
-	.count = 1,
+	.types = {TEXTOID, INT8OID, BYTEAOID},
+	.count = 3,
 };
 
 static struct db_statement load_due = {
@@ -55,10 +58,14 @@ static struct db_statement load_keys = {
 
 static struct db_statement load_live = {
 	.sql =
-		"SELECT n.address, n.nonce, n.transaction_id, t.relayer, t.state, t.intent, t.error IS NOT NULL,"
-		"       t.value, t.max_fee_per_gas, t.confirmations, t.reason, t.block_number, t.block_hash,"
-		"       a.attempt, a.kind, a.transaction_hash, a.gas_limit, a.gas_price, a.max_fee_per_gas,"
-		"       a.max_priority_fee_per_gas, a.head_number, a.signed_at, a.broadcast_at, a.answer_class,"
+		"SELECT n.address, n.nonce, n.transaction_id, t.relayer, t.state, t.intent,"
+		"       t.error IS NOT NULL,"
+		"       t.value, t.max_fee_per_gas, t.confirmations, t.reason, t.block_number,"
+		"       t.block_hash,"
+		"       a.attempt, a.kind, a.transaction_hash, a.gas_limit, a.gas_price,"
+		"       a.max_fee_per_gas,"
+		"       a.max_priority_fee_per_gas, a.head_number, a.signed_at, a.broadcast_at,"
+		"       a.answer_class,"
 		"       a.answered_at"
 		"  FROM rflow_private.nonces n"
 		"  JOIN rflow_private.relayer_attempts a USING (chain_id, address, nonce)"
@@ -71,7 +78,8 @@ static struct db_statement load_live = {
 
 static struct db_statement load_candidates = {
 	.sql =
-		"SELECT t.id, t.relayer, t.owner, t.recipient, t.value, t.data, t.gas_limit, t.max_fee_per_gas"
+		"SELECT t.id, t.relayer, t.owner, t.recipient, t.value, t.data, t.gas_limit,"
+		"       t.max_fee_per_gas"
 		"  FROM unnest($1, $2) AS r (name, room)"
 		" CROSS JOIN LATERAL (SELECT d.id"
 		"                       FROM rflow_private.due d"
@@ -150,18 +158,37 @@ number_or(uint64 row, int column, int64 otherwise)
 	return isnull ? otherwise : db_int64(row, column);
 }
 
+/* Is the block that was the watcher's newest one gone from its headers? */
+static bool
+has_reorganised(const struct relay_process *process)
+{
+	bool isnull;
+	Datum same;
+
+	if (process->seen_number < 0)
+		return true;
+	same = db_value(0, 4, &isnull);
+	return isnull || !DatumGetBool(same);
+}
+
 /* The watcher's newest header; what this process has asked for counts until that is higher. */
 static void
 read_head(MemoryContext context, struct relay_process *process, TimestampTz now)
 {
-	Datum parameters[1];
+	Datum parameters[3];
 	int64 number;
 
 	parameters[0] = CStringGetTextDatum(process->network);
+	parameters[1] = Int64GetDatum(process->seen_number);
+	parameters[2] = db_hex_datum(process->seen_hash.b, sizeof(process->seen_hash.b));
 	if (relay_fetch(context, &load_head, parameters) == 0)
 		return;
 	number = db_int64(0, 1);
 	process->has_base_fee = DatumGetBool(db_value(0, 2, NULL));
+	if (has_reorganised(process))
+		process->look_back = process->ask_again = true;
+	process->seen_number = number;
+	hash_at(&process->seen_hash, 0, 3);
 	if (number == process->head_number || (process->head_is_ours && number < process->head_number))
 		return;
 	relay_note_head(process, number, now);

@@ -20,7 +20,10 @@ extern bool relay_load_definitions(struct relay_process *process);
  */
 extern void relay_resolve_accounts(struct relay_process *process);
 
-/* Loads the view into the current context, in a transaction of its own; NULL when the worker may not act. */
+/*
+ * Loads the view into the current context, in a transaction of its own; NULL when the worker
+ * may not act.
+ */
 extern struct relay_view *relay_load_view(struct relay_process *process, bool signing_held);
 
 /* What a transaction does, and what it was sent to. */
@@ -37,8 +40,8 @@ struct relay_payload
 extern bool relay_read_payload(MemoryContext context, int64 id, struct relay_payload *out);
 
 /*
- * db_execute, and makes the context current, so that what is read from the rows lives in it: SPI leaves
- * a context of its own, which ends with the connection.
+ * db_execute, and makes the context current, so that what is read from the rows lives in it: SPI
+ * leaves a context of its own, which ends with the connection.
  */
 extern uint64 relay_fetch(MemoryContext context, struct db_statement *statement, Datum *parameters);
 

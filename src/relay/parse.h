@@ -2,8 +2,8 @@
  * parse.h
  *	  What nodes answer to the relayer's questions, from JSON to structs.
  *
- * Plain C without PostgreSQL: it reads what a foreign machine wrote.  Every function returns false on an
- * answer that is not of the shape it wants, which counts as no answer.
+ * Plain C without PostgreSQL: it reads what a foreign machine wrote.  Every function returns false
+ * on an answer that is not of the shape it wants, which counts as no answer.
  */
 #ifndef RELAY_PARSE_H
 #define RELAY_PARSE_H

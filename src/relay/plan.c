@@ -256,9 +256,9 @@ key_may_sign(struct planner *planner, struct relay_account *account)
 }
 
 /*
- * The simulation was refused: what that means depends on what else is under way.  "Gas required exceeds
- * allowance" is a lack of funds for an account that could not pay for a block full of gas, and a loop
- * without end for one that could.  True when it is funds.
+ * The simulation was refused: what that means depends on what else is under way.  "Gas required
+ * exceeds allowance" is a lack of funds for an account that could not pay for a block full of gas,
+ * and a loop without end for one that could.  True when it is funds.
  */
 static bool
 rule_on_refusal(struct planner *planner, struct relay_candidate *candidate, int in_flight)

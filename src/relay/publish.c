@@ -20,7 +20,8 @@
 static struct db_statement write_state = {
 	.sql =
 		"INSERT INTO rflow_private.relayer_states AS s"
-		"       (relayer, address, problem, problem_since, balance, chain_nonce, pending_nonce, observed_at)"
+		"       (relayer, address, problem, problem_since, balance, chain_nonce, pending_nonce,"
+		"       observed_at)"
 		"VALUES ($1, $2::rflow.address, $3, CASE WHEN $3 IS NOT NULL THEN $4 END, $5, $6, $7, $4)"
 		"    ON CONFLICT (relayer) DO UPDATE"
 		"   SET address = EXCLUDED.address, problem = EXCLUDED.problem,"

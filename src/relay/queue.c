@@ -53,20 +53,20 @@ enum send_column
 static struct db_statement queue_sends = {
 	.sql =
 		"WITH added AS ("
-		"	INSERT INTO rflow_private.relayer_transactions"
-		"	       (id, relayer, network, chain_id, owner, idempotency_key, run_id, step, recipient, value,"
-		"	        data, gas_limit, max_fee_per_gas, wait_for, confirmations, state_since, due_at,"
-		"	        created_at)"
-		"	SELECT id, relayer, network, chain_id, owner, idempotency_key, run_id, step, recipient, value,"
-		"	       data, gas_limit, max_fee_per_gas, wait_for, confirmations, created_at, '-infinity',"
-		"	       created_at"
-		"	  FROM rflow_sends"
-		"	    ON CONFLICT (owner, idempotency_key) DO NOTHING"
-		"	RETURNING id, relayer), "
+		"    INSERT INTO rflow_private.relayer_transactions"
+		"           (id, relayer, network, chain_id, owner, idempotency_key, run_id, step,"
+		"            recipient, value, data, gas_limit, max_fee_per_gas, wait_for, confirmations,"
+		"            state_since, due_at, created_at)"
+		"    SELECT id, relayer, network, chain_id, owner, idempotency_key, run_id, step,"
+		"           recipient, value, data, gas_limit, max_fee_per_gas, wait_for, confirmations,"
+		"           created_at, '-infinity', created_at"
+		"      FROM rflow_sends"
+		"        ON CONFLICT (owner, idempotency_key) DO NOTHING"
+		"    RETURNING id, relayer), "
 		"due AS ("
-		"	INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
-		"	SELECT 'send', relayer, '-infinity', pg_catalog.lpad(id::text, 19, '0')"
-		"	  FROM added) "
+		"    INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+		"    SELECT 'send', relayer, '-infinity', pg_catalog.lpad(id::text, 19, '0')"
+		"      FROM added) "
 		"SELECT id FROM added",
 };
 
@@ -92,8 +92,8 @@ static struct db_statement find_grants = {
 static struct db_statement look_at = {
 	.sql =
 		"SELECT state, reason, error::text, transaction_hash, block_number, block_hash, gas_used,"
-		"       rflow_private.relay_verdict(state, reverted, wait_for), signed_at, broadcast_at, mined_at,"
-		"       confirmed_at"
+		"       rflow_private.relay_verdict(state, reverted, wait_for),"
+		"       signed_at, broadcast_at, mined_at, confirmed_at"
 		"  FROM rflow_private.relayer_transactions"
 		" WHERE id = $1"
 		"   FOR SHARE",
@@ -101,7 +101,10 @@ static struct db_statement look_at = {
 	.count = 1,
 };
 
-/* Kept for the life of the process; made again when DROP and CREATE EXTENSION gave the types new OIDs. */
+/*
+ * Kept for the life of the process; made again when DROP and CREATE EXTENSION gave the types
+ * new OIDs.
+ */
 static TupleDesc
 send_descriptor(void)
 {

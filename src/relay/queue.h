@@ -40,9 +40,9 @@ struct relay_send
 #define RELAY_KEY_MAX_BYTES 512
 
 /*
- * Queues count sends in the caller's transaction and SPI connection, with kept plans: two statements
- * however many they are.  Fills id and duplicate of each.  A key that exists with another body
- * raises ERRCODE_DUPLICATE_OBJECT.  Grants are the caller's business (relay_may_use).
+ * Queues count sends in the caller's transaction and SPI connection, with kept plans: two
+ * statements however many they are.  Fills id and duplicate of each.  A key that exists with
+ * another body raises ERRCODE_DUPLICATE_OBJECT.  Grants are the caller's business (relay_may_use).
  * At commit the relayers of this database wake.
  */
 extern void relay_queue(struct relay_send *sends, int count, TimestampTz now);

@@ -2,8 +2,8 @@
  * record.c
  *	  The transitions of a transaction, each a function over the tables.
  *
- * The statements carry the state that they leave in their WHERE; the README beside this file has the
- * diagram.  A transition that runs may wait for tells them in the same transaction: a row of
+ * The statements carry the state that they leave in their WHERE; the README beside this file has
+ * the diagram.  A transition that runs may wait for tells them in the same transaction: a row of
  * rflow_private.due for those that parked, the run's column after for sends with wait_for none.
  */
 #include "postgres.h"
@@ -20,15 +20,6 @@
 #include "db/wake.h"
 #include "evm/hex.h"
 
-#define FAILURE_JSON(kind, message, data) \
-	"CASE WHEN " kind \
-	" IS NULL THEN t.error" \
-	"     ELSE pg_catalog.jsonb_strip_nulls(" \
-	"              pg_catalog.jsonb_build_object('kind', " kind ", 'message', " message \
-	", 'data', " data \
-	"))" \
-	" END"
-
 static struct db_statement lock_transactions = {
 	.sql =
 		"SELECT t.id, t.state, t.intent = 'send' AND t.error IS NULL, COALESCE(r.paused, true)"
@@ -43,15 +34,16 @@ static struct db_statement lock_transactions = {
 
 static struct db_statement end_queued = {
 	.sql =
-	"WITH ended AS ("
-	"	UPDATE rflow_private.relayer_transactions t"
-	"	   SET state = $2, reason = $3, state_since = $4, error = " FAILURE_JSON("$5", "$6", "$7")
-	"	 WHERE id = $1 AND state = 'queued'"
-	"	RETURNING relayer, due_at, id) "
-	"DELETE FROM rflow_private.due d"
-	" USING ended e"
-	" WHERE d.kind = 'send' AND d.owner = e.relayer AND d.wake_at = e.due_at"
-	"   AND d.id = pg_catalog.lpad(e.id::text, 19, '0')",
+		"WITH ended AS ("
+		"    UPDATE rflow_private.relayer_transactions t"
+		"       SET state = $2, reason = $3, state_since = $4,"
+		"           error = rflow_private.relay_failure($5, $6, $7)"
+		"     WHERE id = $1 AND state = 'queued'"
+		"    RETURNING relayer, due_at, id) "
+		"DELETE FROM rflow_private.due d"
+		" USING ended e"
+		" WHERE d.kind = 'send' AND d.owner = e.relayer AND d.wake_at = e.due_at"
+		"   AND d.id = pg_catalog.lpad(e.id::text, 19, '0')",
 	.types = {INT8OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 7,
 };
@@ -59,14 +51,14 @@ static struct db_statement end_queued = {
 static struct db_statement hold_queued = {
 	.sql =
 		"WITH held AS ("
-		"	DELETE FROM rflow_private.due d"
-		"	 USING rflow_private.relayer_transactions t"
-		"	 WHERE t.id = $1 AND t.state = 'queued' AND d.kind = 'send' AND d.owner = t.relayer"
-		"	   AND d.wake_at = t.due_at AND d.id = pg_catalog.lpad($1::text, 19, '0')"
-		"	RETURNING d.owner, d.id), "
+		"    DELETE FROM rflow_private.due d"
+		"     USING rflow_private.relayer_transactions t"
+		"     WHERE t.id = $1 AND t.state = 'queued' AND d.kind = 'send' AND d.owner = t.relayer"
+		"       AND d.wake_at = t.due_at AND d.id = pg_catalog.lpad($1::text, 19, '0')"
+		"    RETURNING d.owner, d.id), "
 		"moved AS ("
-		"	INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
-		"	SELECT 'send', owner, $2, id FROM held) "
+		"    INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+		"    SELECT 'send', owner, $2, id FROM held) "
 		"UPDATE rflow_private.relayer_transactions"
 		"   SET due_at = $2, reason = $3"
 		" WHERE id = $1 AND state = 'queued'",
@@ -94,18 +86,19 @@ static struct db_statement set_accepted = {
 
 static struct db_statement set_mined = {
 	.sql =
-	"UPDATE rflow_private.relayer_transactions t"
-	"   SET state = 'mined', transaction_hash = $2::rflow.hex, block_number = $3,"
-	"       block_hash = $4::rflow.hex,"
-	"       reverted = $5, gas_used = $6, effective_gas_price = $7, reason = $8, state_since = $9,"
-	"       mined_at = $9, broadcast_at = COALESCE(broadcast_at, $9),"
-	"       error = " FAILURE_JSON("$10", "$11", "$12")
-	" WHERE id = $1 AND state IN ('signed', 'broadcast', 'mined')"
-	"   AND NOT EXISTS (SELECT"
-	"                     FROM rflow_private.blocks b"
-	"                    WHERE b.network = t.network AND b.number = $3 AND b.hash <> $4::rflow.hex)",
+		"UPDATE rflow_private.relayer_transactions t"
+		"   SET state = 'mined', transaction_hash = $2::rflow.hex, block_number = $3,"
+		"       block_hash = $4::rflow.hex, reverted = $5, gas_used = $6, effective_gas_price = $7,"
+		"       reason = $8, state_since = $9, mined_at = $9,"
+		"       broadcast_at = COALESCE(broadcast_at, $9),"
+		"       error = rflow_private.relay_failure($10, $11, $12)"
+		" WHERE id = $1 AND state IN ('signed', 'broadcast', 'mined')"
+		"   AND NOT EXISTS (SELECT"
+		"                     FROM rflow_private.blocks b"
+		"                    WHERE b.network = t.network AND b.number = $3"
+		"                      AND b.hash <> $4::rflow.hex)",
 	.types = {INT8OID, BYTEAOID, INT8OID, BYTEAOID, BOOLOID, INT8OID, NUMERICOID, TEXTOID,
-	TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
+			  TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 12,
 };
 
@@ -132,27 +125,35 @@ static struct db_statement set_deep = {
 
 static struct db_statement set_superseded = {
 	.sql =
-	"UPDATE rflow_private.relayer_transactions t"
-	"   SET state = CASE"
-	"                 WHEN error IS NOT NULL OR $4 IS NOT NULL THEN 'failed'"
-	"                 WHEN intent = 'expire' THEN 'expired'"
-	"                 WHEN intent = 'replace' THEN 'replaced'"
-	"                 ELSE 'cancelled'"
-	"               END,"
-	"       reason = CASE WHEN error IS NULL THEN $2 ELSE reason END, state_since = $3,"
-	"       error = CASE WHEN error IS NOT NULL THEN error"
-	"                    ELSE " FAILURE_JSON("$4", "$5", "$6") " END"
-	" WHERE id = $1 AND state IN ('signed', 'broadcast')",
-	.types = {INT8OID, TEXTOID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
-	.count = 6,
+		"UPDATE rflow_private.relayer_transactions t"
+		"   SET state = CASE"
+		"                 WHEN error IS NOT NULL OR $4 IS NOT NULL THEN 'failed'"
+		"                 WHEN intent = 'expire' THEN 'expired'"
+		"                 WHEN intent = 'replace' THEN 'replaced'"
+		"                 ELSE 'cancelled'"
+		"               END,"
+		"       reason = CASE WHEN error IS NULL THEN $2 ELSE reason END, state_since = $3,"
+		"       block_number = $7, block_hash = $8::rflow.hex,"
+		"       error = COALESCE(error, rflow_private.relay_failure($4, $5, $6))"
+		" WHERE id = $1 AND state IN ('signed', 'broadcast')",
+	.types = {INT8OID, TEXTOID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID, INT8OID, BYTEAOID},
+	.count = 8,
+};
+
+static struct db_statement set_block = {
+	.sql =
+		"UPDATE rflow_private.relayer_transactions"
+		"   SET block_number = $2, block_hash = $3::rflow.hex"
+		" WHERE id = $1",
+	.types = {INT8OID, INT8OID, BYTEAOID},
+	.count = 3,
 };
 
 static struct db_statement set_never = {
 	.sql =
 		"UPDATE rflow_private.relayer_transactions t"
-		"   SET reason = $3, error = " FAILURE_JSON(
-			"$2", "$3",
-			"$4") " WHERE id = $1 AND state IN ('signed', 'broadcast') AND error IS NULL",
+		"   SET reason = $3, error = rflow_private.relay_failure($2, $3, $4)"
+		" WHERE id = $1 AND state IN ('signed', 'broadcast') AND error IS NULL",
 	.types = {INT8OID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 4,
 };
@@ -215,7 +216,10 @@ static struct db_statement add_incident = {
 		"VALUES ($1, $2, $3, $4, $5)"
 		"    ON CONFLICT (kind, subject) DO UPDATE"
 		"   SET reason = EXCLUDED.reason, what_to_do = EXCLUDED.what_to_do, resolved_at = NULL,"
-		"       since = CASE WHEN incidents.resolved_at IS NULL THEN incidents.since ELSE EXCLUDED.since END",
+		"       since = CASE"
+		"                 WHEN incidents.resolved_at IS NULL THEN incidents.since"
+		"                 ELSE EXCLUDED.since"
+		"               END",
 	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 5,
 };
@@ -421,19 +425,38 @@ relay_record_deep(int64 id, const struct relay_key *key, int64 chain_id, uint64 
 }
 
 bool
-relay_record_superseded(int64 id, const char *reason, const struct relay_failure *failure)
+relay_record_superseded(int64 id, const struct relay_receipt *receipt, const char *reason,
+						const struct relay_failure *failure)
 {
-	Datum parameters[6];
-	char nulls[] = "      ";
+	Datum parameters[8];
+	char nulls[] = "        ";
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = CStringGetTextDatum(reason);
 	parameters[2] = now_datum();
 	put_failure(&parameters[3], &nulls[3], failure);
+	if (receipt == NULL)
+		nulls[6] = nulls[7] = 'n';
+	else
+	{
+		parameters[6] = Int64GetDatum(receipt->block_number);
+		parameters[7] = db_hex_datum(receipt->block_hash.b, sizeof(receipt->block_hash.b));
+	}
 	if (db_execute(&set_superseded, parameters, nulls) == 0)
 		return false;
 	tell_runs(id);
 	return true;
+}
+
+void
+relay_record_block(int64 id, const struct relay_receipt *receipt)
+{
+	Datum parameters[3];
+
+	parameters[0] = Int64GetDatum(id);
+	parameters[1] = Int64GetDatum(receipt->block_number);
+	parameters[2] = db_hex_datum(receipt->block_hash.b, sizeof(receipt->block_hash.b));
+	(void) db_execute(&set_block, parameters, NULL);
 }
 
 bool

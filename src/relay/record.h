@@ -29,8 +29,8 @@ struct relay_lock
 };
 
 /*
- * Locks them until the end of the transaction, but for those that others hold: users lock rows for as
- * long as they like, and one row must not stop an account.  Fills all but the ids.
+ * Locks them until the end of the transaction, but for those that others hold: users lock rows for
+ * as long as they like, and one row must not stop an account.  Fills all but the ids.
  */
 extern void relay_lock_transactions(struct relay_lock *locks, int count);
 
@@ -48,8 +48,8 @@ extern void relay_record_reason(int64 id, const char *reason);
 extern bool relay_record_accepted(int64 id);
 
 /*
- * signed, broadcast, mined → mined, in this block.  Also false when the watcher's headers have another
- * block at that height.
+ * signed, broadcast, mined → mined, in this block.  Also false when the watcher's headers have
+ * another block at that height.
  */
 extern bool relay_record_mined(int64 id, const struct evm_hash *hash,
 							   const struct relay_receipt *receipt, const char *reason,
@@ -63,10 +63,14 @@ extern bool relay_record_deep(int64 id, const struct relay_key *key, int64 chain
 
 /*
  * signed, broadcast → failed, expired, cancelled: something else has taken its nonce for good (a
- * no-op of ours, or a transaction that is not).  The nonce is settled.  What failed before keeps its error.
+ * no-op of ours, whose receipt is given, or a transaction that is not).  What failed before keeps
+ * its error.
  */
-extern bool relay_record_superseded(int64 id, const char *reason,
-									const struct relay_failure *failure);
+extern bool relay_record_superseded(int64 id, const struct relay_receipt *receipt,
+									const char *reason, const struct relay_failure *failure);
+
+/* It ended before, and what ended it is in another block now. */
+extern void relay_record_block(int64 id, const struct relay_receipt *receipt);
 
 /* Its payload can never run: a no-op is to take the nonce. */
 extern bool relay_record_never(int64 id, const struct relay_failure *failure);
@@ -84,7 +88,10 @@ extern void relay_record_incident(const char *kind, const char *network, const c
 								  const char *reason, const char *what_to_do);
 extern void relay_resolve_incident(const char *kind, const char *subject);
 
-/* An address as text, for statements that cast it: they keep no OID of a type that CREATE EXTENSION makes. */
+/*
+ * An address as text, for statements that cast it: they keep no OID of a type that CREATE
+ * EXTENSION makes.
+ */
 extern Datum relay_address_datum(const struct evm_address *address);
 
 #endif /* RELAY_RECORD_H */

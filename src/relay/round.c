@@ -16,6 +16,7 @@
 #include "relay/ask.h"
 #include "relay/broadcast.h"
 #include "relay/load.h"
+#include "relay/lookback.h"
 #include "relay/plan.h"
 #include "relay/publish.h"
 #include "relay/settle.h"
@@ -37,7 +38,7 @@ relay_create(const char *network)
 	process->config_context =
 		AllocSetContextCreate(CurrentMemoryContext, "relayer definitions", ALLOCSET_DEFAULT_SIZES);
 	process->network = pstrdup(network);
-	process->head_number = -1;
+	process->head_number = process->seen_number = -1;
 	process->asked_head = -1;
 	return process;
 }
@@ -89,7 +90,10 @@ wake_for_head(struct relay_process *process)
 	relay_wake_by(process, when);
 }
 
-/* What was signed is not in the first view; and the tables may say since that it is not to go out. */
+/*
+ * What was signed is not in the first view; and the tables may say since that it is not to go
+ * out.
+ */
 static void
 send_out(struct relay_process *process, struct relay_view *view, int signed_now, bool signing_held)
 {
@@ -132,6 +136,10 @@ relay_round(struct relay_process *process, bool signing_held)
 		return;
 	relay_resolve_accounts(process);
 	view = relay_load_view(process, signing_held);
+	if (view == NULL)
+		return;
+	if (process->look_back && relay_look_back(process))
+		view = relay_load_view(process, signing_held);
 	if (view == NULL)
 		return;
 	note_problems(process, now);

@@ -11,8 +11,9 @@
 extern struct relay_process *relay_create(const char *network);
 
 /*
- * Does what is due.  The current context is the round's: the caller empties it.  No transaction may be
- * open.  Afterwards process->wake_at says when the next round is due without a wake; 0: only then.
+ * Does what is due.  The current context is the round's: the caller empties it.  No transaction may
+ * be open.  Afterwards process->wake_at says when the next round is due without a wake; 0: only
+ * then.
  */
 extern void relay_round(struct relay_process *process, bool signing_held);
 

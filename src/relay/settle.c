@@ -2,8 +2,8 @@
  * settle.c
  *	  What the answers of a round make of live nonces.
  *
- * The outcome of a transaction is what mined at its nonce, at depth: the payload, a no-op of ours, or
- * something that is not ours.  Until the depth is reached everything can still turn, a revert as
+ * The outcome of a transaction is what mined at its nonce, at depth: the payload, a no-op of ours,
+ * or something that is not ours.  Until the depth is reached everything can still turn, a revert as
  * much as a success.
  */
 #include "postgres.h"
@@ -57,7 +57,7 @@ settle_noop(struct relay_process *process, struct relay_nonce *nonce)
 		relay_record_reason(nonce->transaction_id, reason);
 		return;
 	}
-	(void) relay_record_superseded(nonce->transaction_id, reason, NULL);
+	(void) relay_record_superseded(nonce->transaction_id, &nonce->receipt, reason, NULL);
 	relay_settle_nonce(process->chain_id, &nonce->key->address, nonce->nonce);
 }
 
@@ -112,6 +112,7 @@ settle_found(struct relay_process *process, struct relay_nonce *nonce)
 			return;
 		if (has_ended(nonce->state) && !noop && !nonce->receipt.reverted)
 			report_late_effect(process, nonce);
+		relay_record_block(nonce->transaction_id, &nonce->receipt);
 		relay_settle_nonce(process->chain_id, &nonce->key->address, nonce->nonce);
 		return;
 	}
@@ -139,8 +140,8 @@ settle_vanished(struct relay_nonce *nonce)
 }
 
 /*
- * The chain's count is beyond the nonce, and none of our attempts has a receipt: a node may lag, so it is
- * watched until the count is that high at the depth of confirmations, too.
+ * The chain's count is beyond the nonce, and none of our attempts has a receipt: a node may lag, so
+ * it is watched until the count is that high at the depth of confirmations, too.
  */
 static void
 settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
@@ -166,7 +167,7 @@ settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
 		return;
 	failure.message = psprintf("nonce %llu was used by a transaction that is not rflow's",
 							   (unsigned long long) nonce->nonce);
-	if (!relay_record_superseded(nonce->transaction_id, failure.message, &failure))
+	if (!relay_record_superseded(nonce->transaction_id, NULL, failure.message, &failure))
 		return;
 	relay_settle_nonce(process->chain_id, &key->address, nonce->nonce);
 	evm_address_format(account, &key->address);
@@ -194,8 +195,8 @@ is_suspect(const struct relay_view *view, const struct relay_nonce *nonce)
 }
 
 /*
- * The chain counts fewer nonces than are settled: a reorganisation beyond the confirmations, or a node that
- * lags.  They are tracked again; their receipts tell.
+ * The chain counts fewer nonces than are settled: a reorganisation beyond the confirmations, or a
+ * node that lags.  They are tracked again; their receipts tell.
  */
 static bool
 has_lost_nonces(const struct relay_process *process, const struct relay_view *view,

@@ -3,8 +3,8 @@
  *	  The transaction that assigns nonces.
  *
  * Order of locks: the account's row, then transactions by id.  A send that a user is cancelling is
- * locked and skipped; it keeps its place in the queue and no nonce is spent on it.  Nonces are taken
- * from the account's row only for what is signed, so there are no gaps.
+ * locked and skipped; it keeps its place in the queue and no nonce is spent on it.  Nonces are
+ * taken from the account's row only for what is signed, so there are no gaps.
  */
 #include "postgres.h"
 
@@ -44,7 +44,8 @@ enum signed_column
 
 static struct db_statement adopt_key = {
 	.sql =
-		"INSERT INTO rflow_private.relayer_keys (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
+		"INSERT INTO rflow_private.relayer_keys"
+		"       (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
 		"VALUES ($1, $2::rflow.address, $3, $3, $4)"
 		"    ON CONFLICT DO NOTHING",
 	.types = {INT8OID, TEXTOID, INT8OID, TIMESTAMPTZOID},
@@ -73,10 +74,12 @@ static struct db_statement advance_key = {
 static struct db_statement insert_attempts = {
 	.sql =
 		"INSERT INTO rflow_private.relayer_attempts"
-		"       (chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw, gas_limit,"
-		"        gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number, signed_at)"
-		"SELECT chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw, gas_limit,"
-		"       gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number, signed_at"
+		"       (chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw,"
+		"        gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number,"
+		"        signed_at)"
+		"SELECT chain_id, address, nonce, attempt, transaction_id, kind, transaction_hash, raw,"
+		"       gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, head_number,"
+		"       signed_at"
 		"  FROM rflow_signed",
 };
 
@@ -91,17 +94,21 @@ static struct db_statement insert_nonces = {
 static struct db_statement mark_signed = {
 	.sql =
 		"WITH marked AS ("
-		"	UPDATE rflow_private.relayer_transactions t"
-		"	   SET state = 'signed', reason = NULL, state_since = s.signed_at, from_address = s.address,"
-		"	       nonce = s.nonce, transaction_hash = s.transaction_hash, signed_at = s.signed_at,"
-		"	       due_at = NULL"
-		"	  FROM rflow_signed s"
-		"	 WHERE t.id = s.transaction_id AND s.attempt = 1 AND t.state = 'queued' AND t.intent = 'send'"
-		"	RETURNING t.id, t.relayer) "
+		"    UPDATE rflow_private.relayer_transactions t"
+		"       SET state = 'signed', reason = NULL, state_since = s.signed_at,"
+		"           from_address = s.address, nonce = s.nonce,"
+		"           transaction_hash = s.transaction_hash, signed_at = s.signed_at, due_at = NULL"
+		"      FROM rflow_signed s"
+		"     WHERE t.id = s.transaction_id AND s.attempt = 1 AND t.state = 'queued'"
+		"       AND t.intent = 'send'"
+		"    RETURNING t.id, t.relayer) "
 		"SELECT id FROM marked",
 };
 
-/* In a statement of its own: it needs due_at as it was, and PostgreSQL's RETURNING gives the new row. */
+/*
+ * In a statement of its own: it needs due_at as it was, and PostgreSQL's RETURNING gives the
+ * new row.
+ */
 static struct db_statement take_due = {
 	.sql =
 		"DELETE FROM rflow_private.due d"
@@ -114,11 +121,15 @@ static struct db_statement take_due = {
 static struct db_statement mark_replaced = {
 	.sql =
 		"UPDATE rflow_private.relayer_transactions t"
-		"   SET transaction_hash = CASE WHEN s.kind = 'send' THEN s.transaction_hash ELSE t.transaction_hash END,"
+		"   SET transaction_hash = CASE"
+		"                            WHEN s.kind = 'send' THEN s.transaction_hash"
+		"                            ELSE t.transaction_hash"
+		"                          END,"
 		"       reason = CASE"
 		"                  WHEN t.error IS NOT NULL THEN t.reason"
-		"                  WHEN s.kind = 'noop' THEN pg_catalog.format('a no-op is to take nonce %s', s.nonce)"
-		"                  ELSE pg_catalog.format('signed again with higher fees (attempt %s)', s.attempt)"
+		"                  WHEN s.kind = 'noop'"
+		"                  THEN pg_catalog.format('a no-op is to take nonce %s', s.nonce)"
+		"                  ELSE pg_catalog.format('signed again for more: attempt %s', s.attempt)"
 		"                END"
 		"  FROM rflow_signed s"
 		" WHERE t.id = s.transaction_id AND s.attempt > 1",
@@ -184,7 +195,10 @@ transaction_of(const struct relay_order *order)
 	return order->candidate != NULL ? order->candidate->id : order->nonce->transaction_id;
 }
 
-/* What users may have changed since the view was loaded, and which rows they hold at this moment. */
+/*
+ * What users may have changed since the view was loaded, and which rows they hold at this
+ * moment.
+ */
 static void
 lock_and_recheck(struct relay_plan *plan)
 {

@@ -1,6 +1,6 @@
 /*
  * sign.h
- *	  The transaction that assigns nonces: a nonce is a debt, so bytes and nonce are stored together.
+ *	  The transaction that assigns nonces, and stores the bytes that each one owes.
  */
 #ifndef RELAY_SIGN_H
 #define RELAY_SIGN_H
@@ -17,8 +17,8 @@
 extern int relay_sign(struct relay_process *process, struct relay_plan *plan);
 
 /*
- * Signs one payload: fills raw and hash (palloc'd in the current context) and returns NULL, or why it
- * cannot be signed.  The relayer process uses the account's key; the SQL function for isolation
+ * Signs one payload: fills raw and hash (palloc'd in the current context) and returns NULL, or why
+ * it cannot be signed.  The relayer process uses the account's key; the SQL function for isolation
  * tests has none and leaves the signature away.
  */
 typedef const char *(*relay_signature)(const struct relay_order *order, uint64 nonce,

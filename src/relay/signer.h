@@ -1,9 +1,10 @@
 /*
  * signer.h
- *	  From a reference ("env:RFLOW_HOT_KEY", "file:hot.key") to the key, in the relayer process only.
+ *	  From a reference (env:RFLOW_HOT_KEY, file:hot.key) to the key.
  *
- * The key is read anew for each round that signs and wiped after it, so that a key that is
- * replaced or taken away counts at once.  No message ever holds a part of one.
+ * Only the relayer process calls this.  The key is read anew for each round that signs and wiped
+ * after it, so that a key that is replaced or taken away counts at once.  No message ever holds a
+ * part of one.
  */
 #ifndef RELAY_SIGNER_H
 #define RELAY_SIGNER_H
@@ -13,11 +14,10 @@
 #define RELAY_PROBLEM_BYTES 256
 
 /*
- * Reads the key and derives its address.  False with the reason in problem when there is no
- * usable key: the variable is not set, the file is not a plain file of the server's user
- * with mode 0600 or 0400 directly below rflow.key_directory, the text is no key, or it is a key that
- * development chains publish and the chain is none.  The caller wipes *key (evm_wipe), also after
- * failure.
+ * Reads the key and derives its address.  False with the reason in problem when there is no usable
+ * key: the variable is not set, the file is not a plain file of the server's user with mode 0600 or
+ * 0400 directly below rflow.key_directory, the text is no key, or it is a key that development
+ * chains publish and the chain is none.  The caller wipes *key (evm_wipe), also after failure.
  */
 extern bool relay_signer_read(struct evm_key *key, struct evm_address *address, const char *signer,
 							  int64_t chain_id, char problem[RELAY_PROBLEM_BYTES]);

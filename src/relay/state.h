@@ -1,9 +1,9 @@
 /*
  * state.h
- *	  What a relayer process holds in memory: its network, accounts and keys, and the view of one round.
+ *	  What a relayer process holds in memory: its network and accounts, and one round's view.
  *
- * The tables are the truth.  The view is loaded at the start of each round and thrown away
- * at its end; what stays in the process (struct relay_process) only paces it: when it asked last, what it
+ * The tables are the truth.  The view is loaded at the start of each round and thrown away at its
+ * end; what stays in the process (struct relay_process) only paces it: when it asked last, what it
  * was told, how long to wait.  A process that dies and starts anew decides the same.
  */
 #ifndef RELAY_STATE_H
@@ -210,6 +210,9 @@ struct relay_process
 	/* The newest block, from the watcher's table or, when that stands still, asked for. */
 	int64 head_number; /* -1: none known */
 	bool head_is_ours; /* asked for by this process */
+	int64 seen_number; /* the watcher's, when it was looked at last; -1: never */
+	struct evm_hash seen_hash;
+	bool look_back; /* a block that was seen has gone */
 	bool has_base_fee;
 	TimestampTz head_changed_at;
 	double block_ms;  /* usual distance between changes; 0: not known */

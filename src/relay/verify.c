@@ -35,7 +35,10 @@ struct follow_up
 	struct relay_payload payload;
 };
 
-/* Only then can it be told apart from a lag: the nonce is used, and no attempt of ours has a receipt. */
+/*
+ * Only then can it be told apart from a lag: the nonce is used, and no attempt of ours has a
+ * receipt.
+ */
 static bool
 is_suspect(const struct relay_nonce *nonce)
 {
