@@ -97,12 +97,17 @@ CROSS JOIN LATERAL (
 	SELECT m.at, m.what, concat_ws(': ', s.step, m.detail), m.rank
 		FROM rflow_private.step_runs s
 		JOIN rflow_private.relayer_transactions t ON t.id = s.transaction_id
+		LEFT JOIN rflow.workflow_versions v ON v.workflow = r.workflow AND v.version = r.version
+		-- The clock after the commit, which no row can hold, while it is remembered.
+		LEFT JOIN rflow_private.commit_samples() c ON c.run_id = r.id
 		CROSS JOIN LATERAL (VALUES
-			(t.created_at, 'queued', format('transaction %s', t.id), 2),
-			(t.signed_at, 'signed', format('nonce %s', t.nonce), 3),
-			(t.broadcast_at, 'broadcast', t.transaction_hash::text, 4),
-			(t.mined_at, CASE WHEN t.reverted THEN 'reverted' ELSE 'mined' END, format('block %s', t.block_number), 5),
-			(t.confirmed_at, 'confirmed', format('gas used %s', t.gas_used), 6)) AS m(at, what, detail, rank)
+			(CASE WHEN v.definition->'steps'->s.position->>'simulate' IS DISTINCT FROM 'never' AND t.gas_limit IS NOT NULL THEN t.created_at END,
+				'simulated', format('gas limit %s', t.gas_limit), 2),
+			(greatest(t.created_at, c.committed_at), 'queued', format('transaction %s', t.id), 3),
+			(t.signed_at, 'signed', format('nonce %s', t.nonce), 4),
+			(t.broadcast_at, 'broadcast', t.transaction_hash::text, 5),
+			(t.mined_at, CASE WHEN t.reverted THEN 'reverted' ELSE 'mined' END, format('block %s', t.block_number), 6),
+			(t.confirmed_at, 'confirmed', format('gas used %s', t.gas_used), 7)) AS m(at, what, detail, rank)
 		WHERE s.run_id = r.id AND m.at IS NOT NULL
 	UNION ALL
 	SELECT r.finished_at, 'run ' || r.state, r.error->>'message', 9
@@ -113,7 +118,7 @@ COMMENT ON VIEW rflow.timeline IS 'What happened to a run, in order: SELECT * FR
 COMMENT ON COLUMN rflow.timeline.run_id IS 'The run';
 COMMENT ON COLUMN rflow.timeline.workflow IS 'Name of its workflow';
 COMMENT ON COLUMN rflow.timeline.at IS 'When it happened';
-COMMENT ON COLUMN rflow.timeline.what IS 'block seen, claimed, queued, signed, broadcast, mined or reverted, confirmed, step …, run …';
+COMMENT ON COLUMN rflow.timeline.what IS 'block seen, claimed, simulated, queued, signed, broadcast, mined or reverted, confirmed, step …, run …';
 COMMENT ON COLUMN rflow.timeline.detail IS 'Of what: block, step, transaction, nonce, hash';
 COMMENT ON COLUMN rflow.timeline.after_ms IS 'Milliseconds since the watcher held the event';
 
