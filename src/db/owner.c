@@ -13,12 +13,20 @@
 #include "db/owner.h"
 #include "db/statement.h"
 #include "miscadmin.h"
+#include "storage/latch.h"
 #include "storage/lock.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/portal.h"
 #include "utils/syscache.h"
 #include "utils/timeout.h"
+
+/* The second limit is this many times the first, and this much more. */
+#define HARD_LIMIT_FACTOR 2
+#define HARD_LIMIT_GRACE_MS 1000
+
+static TimeoutId hard_limit = MAX_TIMEOUTS; /* none */
+static volatile sig_atomic_t exceeded = false;
 
 static void
 enter(struct db_identity_frame *frame, Oid user, const char *search_path, int flags)
@@ -55,20 +63,45 @@ db_leave(struct db_identity_frame *frame)
 	SetUserIdAndSecContext(frame->saved_user, frame->saved_context);
 }
 
-void
-db_statement_timeout_start(int timeout_ms)
+/* In the signal handler.  As SIGTERM: no user code can catch what comes of it. */
+static void
+end_process(void)
 {
-	if (timeout_ms > 0)
-		enable_timeout_after(STATEMENT_TIMEOUT, timeout_ms);
+	exceeded = true;
+	ProcDiePending = true;
+	InterruptPending = true;
+	SetLatch(MyLatch);
 }
 
 void
-db_statement_timeout_stop(void)
+db_user_limits_register(void)
 {
+	hard_limit = RegisterTimeout(USER_TIMEOUT, end_process);
+}
+
+void
+db_user_limits_start(int timeout_ms)
+{
+	enable_timeout_after(STATEMENT_TIMEOUT, timeout_ms);
+	if (hard_limit != MAX_TIMEOUTS)
+		enable_timeout_after(hard_limit, timeout_ms * HARD_LIMIT_FACTOR + HARD_LIMIT_GRACE_MS);
+}
+
+void
+db_user_limits_stop(void)
+{
+	if (hard_limit != MAX_TIMEOUTS)
+		disable_timeout(hard_limit, false);
 	disable_timeout(STATEMENT_TIMEOUT, true);
 	/* It may have fired after the last look at interrupts: what comes now is ours. */
 	if (get_timeout_indicator(STATEMENT_TIMEOUT, true))
 		QueryCancelPending = false;
+}
+
+bool
+db_user_limit_exceeded(void)
+{
+	return exceeded;
 }
 
 void
@@ -76,7 +109,7 @@ db_abort_user_transaction(void)
 {
 	MemoryContext context = CurrentMemoryContext;
 
-	db_statement_timeout_stop();
+	db_user_limits_stop();
 	AbortCurrentTransaction();
 	DropAllPreparedStatements();
 	LockReleaseAll(USER_LOCKMETHOD, true);

@@ -27,9 +27,18 @@ extern void db_act_as_superuser(struct db_identity_frame *frame);
 
 extern void db_leave(struct db_identity_frame *frame);
 
-/* Starts and stops the limit on one user statement; the GUC alone never fires in a worker. */
-extern void db_statement_timeout_start(int timeout_ms);
-extern void db_statement_timeout_stop(void);
+/*
+ * Starts and stops the limits on one user statement: a cancel after timeout_ms (the GUC alone never fires in a worker),
+ * and the end of the process when that has been swallowed.  The second one needs db_user_limits_register.
+ */
+extern void db_user_limits_start(int timeout_ms);
+extern void db_user_limits_stop(void);
+
+/* Once in each process that runs user code, when it is connected. */
+extern void db_user_limits_register(void);
+
+/* The second limit has passed: the process is ending because of it. */
+extern bool db_user_limit_exceeded(void);
 
 /*
  * Ends a transaction in which user expressions ran: always aborts, and drops what survives an abort

@@ -14,6 +14,7 @@
 #include "db/settings.h"
 #include "executor/executor.h"
 #include "flow/bind.h"
+#include "flow/in_hand.h"
 #include "flow/run.h"
 #include "flow/scope.h"
 #include "miscadmin.h"
@@ -146,7 +147,7 @@ evaluate_as_owner(struct flow_definition *definition, struct flow_expression *ex
 	pgstat_report_activity(STATE_RUNNING, definition->workflow);
 	flow_push_error_frame(&errors, definition, expression);
 	db_act_as(&identity, definition->owner, definition->search_path, true);
-	db_statement_timeout_start(rflow_statement_timeout_ms);
+	flow_take_in_hand(definition, runs, count);
 	if (expression->plan == NULL)
 		prepare(definition, expression);
 	execute(definition, expression, receiver, collect_rows(&definition->scope, runs, count));
@@ -181,6 +182,7 @@ try_evaluate(struct flow_definition *definition, struct flow_expression *express
 		FlushErrorState();
 	}
 	PG_END_TRY();
+	flow_put_down();
 	db_abort_user_transaction();
 	MemoryContextSwitchTo(context);
 	pgstat_report_activity(STATE_IDLE, NULL);

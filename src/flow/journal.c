@@ -32,7 +32,8 @@ static struct db_statement read_runs = {
 };
 
 static struct db_statement read_steps = {
-	.sql = "SELECT s.run_id, s.step, s.state, s.attempt, s.result, s.transaction_id, s.started_at "
+	.sql = "SELECT s.run_id, s.step, s.state, s.attempt, s.result, s.transaction_id, s.started_at, "
+	"       s.error IS NULL "
 	"  FROM rflow_private.step_runs s "
 	" WHERE s.run_id = ANY ($1)",
 	.types = {UUIDARRAYOID},
@@ -228,6 +229,9 @@ restore_step(struct flow_run *run, uint64 row, struct evm_arena *arena)
 	transaction = db_value(row, 6, &isnull);
 	run->transaction_id = isnull ? 0 : DatumGetInt64(transaction);
 	run->step_started_at = DatumGetTimestampTz(db_value(row, 7, NULL));
+	/* Begun, and nothing was heard of it: its process has ended. */
+	if (step->kind->execute != NULL && DatumGetBool(db_value(row, 8, NULL)))
+		run->attempt++;
 }
 
 static void

@@ -239,6 +239,12 @@ flow_step_retry(struct flow_run *run, struct flow_step *step, const char *reason
 }
 
 void
+flow_step_begin(struct flow_run *run, struct flow_step *step)
+{
+	(void) add_entry(run, step, FLOW_STEP_WAITING);
+}
+
+void
 flow_run_defer(struct flow_run *run)
 {
 	run->state = FLOW_READY;

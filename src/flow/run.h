@@ -160,6 +160,8 @@ extern void flow_step_wait(struct flow_run *run, struct flow_step *step, struct 
 /* The step is tried again by an executor, after a pause that grows with the attempts. */
 extern void flow_step_retry(struct flow_run *run, struct flow_step *step, const char *reason,
 							bool counts);
+/* The step is being done, in a transaction of its own: the run is written as it is until its outcome is. */
+extern void flow_step_begin(struct flow_run *run, struct flow_step *step);
 /* Leaves the step to an executor, at once. */
 extern void flow_run_defer(struct flow_run *run);
 /* Ends the run as succeeded. */

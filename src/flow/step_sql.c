@@ -12,9 +12,9 @@
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "db/owner.h"
-#include "db/settings.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
+#include "flow/in_hand.h"
 #include "flow/scope.h"
 #include "flow/step_kind.h"
 #include "flow/step_sql.h"
@@ -215,9 +215,9 @@ execute(struct flow_run *run, struct flow_step *step)
 	SPI_connect();
 	sql_push_error_frame(&errors, definition, step);
 	db_act_as(&identity, definition->owner, definition->search_path, false);
-	db_statement_timeout_start(rflow_statement_timeout_ms);
+	flow_take_in_hand(definition, &run, 1);
 	row_count = run_statement(run, step, &receiver);
-	db_statement_timeout_stop();
+	flow_put_down();
 	db_leave(&identity);
 	sql_pop_error_frame(&errors);
 	SPI_finish();

@@ -12,6 +12,7 @@
 #include "db/datum.h"
 #include "db/settings.h"
 #include "db/statement.h"
+#include "flow/in_hand.h"
 #include "flow/step_kind.h"
 #include "flow/versions.h"
 #include "miscadmin.h"
@@ -398,6 +399,13 @@ idle_ms(const struct executor *executor)
 	return Min((double) (executor->next_at - now) / 1000 + 1, IDLE_LOOK_MS);
 }
 
+/* User code could not be stopped: the process ends, and the runs it was for have failed. */
+static void
+fail_at_exit(struct flow_run **runs, int count, void *arg)
+{
+	executor_write(arg, runs, count);
+}
+
 void
 rflow_executor_main(Datum arg)
 {
@@ -412,6 +420,7 @@ rflow_executor_main(Datum arg)
 	executor->report.finalized_number = -1;
 	snprintf(share, sizeof(share), "share %d of %d of the runs", w->index + 1, executor->shares);
 	worker_own(w, DUTY_RUNS, share);
+	flow_mark_at_exit(fail_at_exit, executor);
 	for (;;)
 	{
 		worker_turn(w);

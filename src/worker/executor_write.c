@@ -10,6 +10,7 @@
 #include "db/crash.h"
 #include "db/owner.h"
 #include "db/statement.h"
+#include "flow/in_hand.h"
 #include "flow/incident.h"
 #include "flow/step_kind.h"
 #include "utils/memutils.h"
@@ -20,6 +21,9 @@
 #define POSTPONE_MS 60000
 /* … or after this when somebody else's lock was in the way. */
 #define POSTPONE_LOCKED_MS 1000
+
+/* A step that runs users' statements is begun so often. */
+#define EXECUTE_MAX_ATTEMPTS 5
 
 #define RUN_INCIDENT "run"
 
@@ -42,7 +46,7 @@ executor_try(struct executor *executor, const char *activity, void (*work) (void
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
-		db_statement_timeout_stop();
+		flow_put_down();
 		db_abort();
 	}
 	PG_END_TRY();
@@ -166,6 +170,25 @@ struct executing
 	bool		settled;		/* the step is over; what failed was to write it */
 };
 
+/*
+ * What has been done so far is written, and that the step begins: the server may end while it runs, by its
+ * doing even.  This commit needs no flush; what is lost of it is done again.
+ */
+static void
+begin_step(void *arg)
+{
+	struct executing *executing = arg;
+	struct flow_run *run = executing->run;
+
+	MemoryContextSwitchTo(executing->executor->worker->context);
+	run->state = FLOW_RUNNING;
+	flow_step_begin(run, &run->definition->steps[run->next_step]);
+	db_synchronous_commit(false);
+	flow_write_runs(&run, 1, GetCurrentTimestamp());
+	db_commit();
+	flow_runs_written(&run, 1);
+}
+
 /* Statement, journal and run in one commit, which happens in the name of the owner. */
 static void
 execute(void *arg)
@@ -197,7 +220,7 @@ settle_failure(struct executor *executor, struct flow_run *run, const ErrorData 
 {
 	struct flow_step *step = &run->definition->steps[run->next_step];
 
-	if (is_transient(error))
+	if (is_transient(error) && run->attempt < EXECUTE_MAX_ATTEMPTS)
 		flow_step_retry(run, step, error->message, true);
 	else
 		flow_step_fail(run, step, flow_error_from_data(error));
@@ -217,25 +240,56 @@ clean_session(struct executor *executor)
 	MemoryContextSwitchTo(executor->worker->context);
 }
 
+static void
+give_up(struct executor *executor, struct flow_run *run)
+{
+	flow_step_fail(run, &run->definition->steps[run->next_step],
+				   flow_error(ERRCODE_OPERATOR_INTERVENTION,
+							  "given up after %d attempts: each time the process ended while the statement ran",
+							  EXECUTE_MAX_ATTEMPTS));
+	executor_write(executor, &run, 1);
+}
+
+/* An error of a write that is not the step's. */
+static void
+handle_write_error(struct executor *executor, struct flow_run *run, const ErrorData *error)
+{
+	run->state = FLOW_READY;	/* put down */
+	if (!has_changed_meanwhile(error))
+		executor_postpone(executor, run->due, error);
+}
+
 void
 executor_execute(struct executor *executor, struct flow_run *run)
 {
-	struct flow_run before = *run;
 	struct executing executing = {executor, run, false};
-	List	   *journal = list_copy(run->journal);
+	struct flow_run before;
 	ErrorData  *error;
 	bool		ready;
 
+	if (run->attempt > EXECUTE_MAX_ATTEMPTS)
+	{
+		give_up(executor, run);
+		return;
+	}
+	error = executor_try(executor, "beginning a step", begin_step, &executing, &ready);
+	if (error != NULL)
+		handle_write_error(executor, run, error);
+	if (error != NULL || !ready)
+		return;
+	before = *run;
 	error = executor_try(executor, run->definition->workflow, execute, &executing, &ready);
 	if (!ready)
+	{
+		run->state = FLOW_READY;	/* put down */
 		return;
+	}
 	clean_session(executor);
 	if (error == NULL)
 		return;
 	*run = before;
-	run->journal = journal;
-	if (!executing.settled)
+	if (executing.settled)
+		handle_write_error(executor, run, error);
+	else
 		settle_failure(executor, run, error);
-	else if (!has_changed_meanwhile(error))
-		executor_postpone(executor, run->due, error);
 }

@@ -14,6 +14,7 @@
 #include "db/wait.h"
 #include "db/wake.h"
 #include "flow/expression.h"
+#include "flow/in_hand.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -417,6 +418,7 @@ open_watcher(Datum arg)
 	watcher->report.head_number = -1;
 	watcher->report.finalized_number = -1;
 	worker_own(watcher->worker, DUTY_NETWORK_WATCH, watcher->worker->network);
+	flow_mark_at_exit(NULL, NULL);
 	return watcher;
 }
 
