@@ -2,8 +2,8 @@
  * relayer.c
  *	  The relayer process: one per enabled network, from the queue to the confirmed receipt.
  *
- * What it does in a round is in src/relay; here are its start, its waits, and what it owns alone: the
- * network, and each account (chain id, address) whose nonces it assigns.  It sleeps until a
+ * What it does in a round is in src/relay; here are its start, its waits, and what it owns alone:
+ * the network, and each account (chain id, address) whose nonces it assigns.  It sleeps until a
  * commit queues a send, brings a new head or changes a definition, or until something is due.
  */
 #include "postgres.h"
