@@ -96,6 +96,9 @@ parse_topics(struct chain_log *out, const struct evm_json *node, struct evm_erro
 	const struct evm_json *topics = evm_json_object_get(node, "topics");
 	size_t		count = evm_json_array_size(topics);
 
+	if (evm_json_kind(topics) != EVM_JSON_ARRAY)
+		return evm_fail(error, EVM_ERR_SYNTAX, 0,
+						"field \"topics\" of a log is missing or no array");
 	if (count > CHAIN_MAX_TOPICS)
 		return evm_fail(error, EVM_ERR_SYNTAX, 0, "a log has %zu topics", count);
 	for (size_t i = 0; i < count; i++)

@@ -79,6 +79,18 @@ my %seeds = (
 			'https://node.example/${env:RFLOW_KEY}', '${env:RFLOW_URL}', 'http://[::1]:8545',
 		],
 	},
+	chain => {
+		literal => [
+			'{"number":"0x1","hash":"0x' . 'a' x 64 . '","parentHash":"0x' . 'b' x 64
+			  . '","timestamp":"0x65","baseFeePerGas":"0x7","logsBloom":"0x' . '01' x 256 . '"}',
+			'null', '[]',
+			map { '[' . join(',', ($_) x 2) . ']' } map {
+				'{"address":"0x' . '5f' x 20 . '","blockNumber":"0x1","blockHash":"0x' . 'a' x 64
+				  . '","transactionHash":"0x' . 'b' x 64 . '","transactionIndex":"0x0","logIndex":"0x'
+				  . $_ . '","topics":["0x' . 'c' x 64 . '"],"data":"0x00","removed":false}'
+			} 0 .. 1
+		],
+	},
 	keystore => {
 		keystore => sub {
 			my ($row) = @_;
