@@ -32,9 +32,11 @@ static struct db_statement homeless = {
 	.count = 1
 };
 
-/* The shared cursor of a ceiling is the furthest one. */
+/* The shared cursor of a ceiling is the furthest one; that of a disabled workflow is kept for it alone. */
 static struct db_statement shared_cursor = {
 	.sql = "SELECT c.id FROM rflow_private.cursors c "
+	"  JOIN rflow_private.subscriptions s ON s.cursor_id = c.id "
+	"  JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
 	" WHERE c.network = $1 AND c.ceiling = $2 "
 	" ORDER BY c.next_block DESC, c.next_log DESC, c.id LIMIT 1",
 	.types = {TEXTOID, TEXTOID},
@@ -55,15 +57,20 @@ static struct db_statement adopt = {
 };
 
 static struct db_statement merge = {
-	.sql = "UPDATE rflow_private.subscriptions s "
+	.sql = "WITH live AS ("
+	"    SELECT DISTINCT c.id, c.ceiling, c.next_block, c.next_log "
+	"      FROM rflow_private.cursors c "
+	"      JOIN rflow_private.subscriptions s ON s.cursor_id = c.id "
+	"      JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
+	"     WHERE c.network = $1), "
+	"shared AS ("
+	"    SELECT l.ceiling, l.next_block, l.next_log, min(l.id) AS id "
+	"      FROM live l GROUP BY l.ceiling, l.next_block, l.next_log) "
+	"UPDATE rflow_private.subscriptions s "
 	"   SET cursor_id = shared.id "
-	"  FROM rflow_private.cursors own, "
-	"       (SELECT c.network, c.ceiling, c.next_block, c.next_log, min(c.id) AS id "
-	"          FROM rflow_private.cursors c "
-	"         GROUP BY c.network, c.ceiling, c.next_block, c.next_log) shared "
-	" WHERE s.network = $1 AND own.id = s.cursor_id AND own.id <> shared.id AND "
-	"       own.network = shared.network AND own.ceiling = shared.ceiling AND "
-	"       own.next_block = shared.next_block AND own.next_log = shared.next_log",
+	"  FROM live, shared "
+	" WHERE live.id = s.cursor_id AND live.id <> shared.id AND live.ceiling = shared.ceiling AND "
+	"       live.next_block = shared.next_block AND live.next_log = shared.next_log",
 	.types = {TEXTOID},
 	.count = 1
 };
