@@ -94,7 +94,7 @@ push_fields(JsonbParseState **state, struct evm_arena *arena, const struct evm_t
 		api_push_null(state, "chain_id");
 	api_push_u64(state, "nonce", tx->nonce);
 	push_fees(state, tx);
-	api_push_u64(state, "gas_limit", tx->gas_limit);
+	api_push_word(state, "gas_limit", &tx->gas_limit);
 	if (tx->creates)
 		api_push_null(state, "to");
 	else

@@ -45,7 +45,7 @@ struct evm_tx
 	struct evm_word gas_price; /* LEGACY, ACCESS_LIST */
 	struct evm_word max_priority_fee_per_gas;
 	struct evm_word max_fee_per_gas;
-	uint64_t gas_limit;
+	struct evm_word gas_limit; /* chains hold blocks, and so it, to 64 bits; the format does not */
 	bool creates; /* to is empty */
 	struct evm_address to;
 	struct evm_word value;

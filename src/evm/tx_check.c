@@ -30,7 +30,7 @@ check_fees(const struct evm_tx *tx, struct evm_error *err)
 
 	if (dynamic && evm_word_compare(&tx->max_priority_fee_per_gas, fee) > 0)
 		return evm_fail(err, EVM_ERR_RANGE, 0, "max priority fee per gas is above max fee per gas");
-	if (evm_word_mul_u64(&product, fee, tx->gas_limit))
+	if (evm_word_mul(&product, fee, &tx->gas_limit))
 		return evm_fail(err, EVM_ERR_RANGE, 0, "gas limit times fee per gas is beyond 256 bits");
 	return EVM_OK;
 }

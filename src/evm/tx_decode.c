@@ -256,7 +256,7 @@ read_fields(struct reader *reader, struct evm_tx *tx)
 	}
 	else
 		tx->gas_price = read_word(reader, "gas price");
-	tx->gas_limit = read_u64(reader, "gas limit");
+	tx->gas_limit = read_word(reader, "gas limit");
 	read_recipient(reader, tx);
 	tx->value = read_word(reader, "value");
 	tx->data = read_bytes(reader, "data");

@@ -93,7 +93,7 @@ write_fields(struct evm_rlp_writer *writer, const struct evm_tx *tx)
 	}
 	else
 		evm_rlp_word(writer, &tx->gas_price);
-	evm_rlp_u64(writer, tx->gas_limit);
+	evm_rlp_word(writer, &tx->gas_limit);
 	evm_rlp_bytes(writer, tx->to.b, tx->creates ? 0 : sizeof(tx->to.b));
 	evm_rlp_word(writer, &tx->value);
 	evm_rlp_bytes(writer, tx->data.data, tx->data.len);

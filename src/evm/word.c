@@ -201,6 +201,27 @@ evm_word_mul_u64(struct evm_word *out, const struct evm_word *a, uint64_t b)
 	return multiply_add(out, b, 0) != 0;
 }
 
+bool
+evm_word_mul(struct evm_word *out, const struct evm_word *a, const struct evm_word *b)
+{
+	struct evm_word product = evm_word_zero;
+	bool overflow = false;
+
+	/* From the highest limb of b down: what has been summed moves up by one limb each time. */
+	for (int i = LIMBS - 1; i >= 0; i--)
+	{
+		struct evm_word part;
+
+		overflow |= product.limb[LIMBS - 1] != 0;
+		memmove(product.limb + 1, product.limb, (LIMBS - 1) * sizeof(product.limb[0]));
+		product.limb[0] = 0;
+		overflow |= evm_word_mul_u64(&part, a, b->limb[i]);
+		overflow |= evm_word_add(&product, &product, &part);
+	}
+	*out = product;
+	return overflow;
+}
+
 uint64_t
 evm_word_div_u64(struct evm_word *out, const struct evm_word *a, uint64_t b)
 {

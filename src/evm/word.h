@@ -43,6 +43,7 @@ extern void evm_word_negate(struct evm_word *out, const struct evm_word *a);
 extern bool evm_word_apply_sign(struct evm_word *value, bool *negative);
 /* True on overflow. */
 extern bool evm_word_mul_u64(struct evm_word *out, const struct evm_word *a, uint64_t b);
+extern bool evm_word_mul(struct evm_word *out, const struct evm_word *a, const struct evm_word *b);
 /* Quotient in *out, which may be a; the remainder is returned.  b is not 0. */
 extern uint64_t evm_word_div_u64(struct evm_word *out, const struct evm_word *a, uint64_t b);
 

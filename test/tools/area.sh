@@ -142,7 +142,8 @@ area_folder()
 {
 	local copy
 
-	copy=$AREA/$(basename "$1")
+	copy=$AREA/folders/$(basename "$1")
+	rm -rf "$copy"
 	mkdir -p "$copy"
 	cp -r --no-target-directory "$1" "$copy"
 	chmod -R u+w,a+rX "$copy"

@@ -24,7 +24,7 @@ make_tx(enum evm_tx_type type)
 						.gas_price = {{100}},
 						.max_fee_per_gas = {{100}},
 						.max_priority_fee_per_gas = {{2}},
-						.gas_limit = 21000,
+						.gas_limit = {{21000}},
 						.to = {{0x35}},
 						.value = {{1}},
 						.max_fee_per_blob_gas = {{1}},

@@ -55,7 +55,7 @@ signed_items(void)
 							   .nonce = 7,
 							   .max_fee_per_gas = {{100}},
 							   .max_priority_fee_per_gas = {{2}},
-							   .gas_limit = 21000,
+							   .gas_limit = {{21000}},
 							   .to = {{0x35}}};
 	CHECK_NUMBER(evm_tx_sign(items.arena, &raw, &hash, &items.tx, &key, NULL), EVM_OK);
 	CHECK_NUMBER(evm_rlp_whole(&item, true, raw.data + 1, raw.len - 1, NULL), EVM_OK);
@@ -138,8 +138,9 @@ TEST(raw_tx_fields_are_canonical)
 	REPLACED(NONCE, "\x88\xff\xff\xff\xff\xff\xff\xff\xff", EVM_ERR_RANGE,
 			 "nonce is not below 2^64 - 1");
 	REPLACED(NONCE, "\xc0", EVM_ERR_MALFORMED, "transaction: nonce is a list");
-	REPLACED(GAS, "\x89\x01\x00\x00\x00\x00\x00\x00\x00\x00", EVM_ERR_MALFORMED,
-			 "transaction: gas limit has leading zeros or is longer than 64 bits");
+	REPLACED(GAS, "\x89\x01\x00\x00\x00\x00\x00\x00\x00\x00", EVM_OK, NULL);
+	REPLACED(GAS, "\x89\x00\x01\x00\x00\x00\x00\x00\x00\x00", EVM_ERR_MALFORMED,
+			 "transaction: gas limit has leading zeros or is longer than 256 bits");
 	REPLACED(TO, "\x82\x01\x02", EVM_ERR_MALFORMED, "transaction: recipient is not 20 bytes long");
 	REPLACED(ACCESS, "\x80", EVM_ERR_MALFORMED, "transaction: access list is not a list");
 	REPLACED(ACCESS, "\xc1\xc0", EVM_ERR_TRUNCATED, "transaction: access list address is missing");
@@ -200,7 +201,7 @@ TEST(raw_tx_keeps_authorizations_that_a_chain_skips)
 	struct evm_tx tx = {.type = EVM_TX_SET_CODE,
 						.has_chain_id = true,
 						.chain_id = 1,
-						.gas_limit = 100000,
+						.gas_limit = {{100000}},
 						.authorizations = &authorization,
 						.authorization_count = 1};
 	struct evm_tx decoded;

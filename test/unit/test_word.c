@@ -185,6 +185,39 @@ TEST(multiplication_tells_of_overflow)
 	CHECK(evm_word_is_zero(&out));
 }
 
+TEST(products_of_words_tell_of_overflow)
+{
+	struct evm_word half = {{0, 0, 1, 0}};
+	struct evm_word below = {{UINT64_MAX, UINT64_MAX, 0, 0}};
+	struct evm_word out;
+	char text[EVM_WORD_DECIMAL_BYTES];
+
+	/* 2^128 * (2^128 - 1) is the largest that fits; 2^128 * 2^128 does not. */
+	CHECK(!evm_word_mul(&out, &half, &below));
+	CHECK(out.limb[3] == UINT64_MAX && out.limb[2] == UINT64_MAX && out.limb[1] == 0);
+	CHECK(evm_word_mul(&out, &half, &half));
+	CHECK(evm_word_mul(&out, &all_ones, &all_ones));
+	CHECK(!evm_word_mul(&out, &all_ones, &evm_word_zero));
+	CHECK(evm_word_is_zero(&out));
+
+	/* (2^128 - 1)^2 */
+	CHECK(!evm_word_mul(&below, &below, &below));
+	evm_word_to_decimal(text, &below, false);
+	CHECK_TEXT(text,
+			   "115792089237316195423570985008687907852589419931798687112530834793049593217025");
+	for (int i = 0; i < 2000; i++)
+	{
+		const struct evm_word a = random_word();
+		const struct evm_word b = evm_word_from_u64(next_random());
+		struct evm_word by_u64;
+		const bool overflow = evm_word_mul_u64(&by_u64, &a, b.limb[0]);
+
+		CHECK(evm_word_mul(&out, &a, &b) == overflow);
+		CHECK(overflow || evm_word_compare(&out, &by_u64) == 0);
+		CHECK(evm_word_mul(&out, &b, &a) == overflow);
+	}
+}
+
 TEST(widths_are_checked_bit_by_bit)
 {
 	struct evm_word value = evm_word_from_u64(255);

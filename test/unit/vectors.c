@@ -3,8 +3,10 @@
  *	  The runner of conformance vectors.
  *
  * Standard input is a sequence of files: a line "file NAME" and then the rows,
- * one JSON object a line.  The exit status is 0 only when at least one row
- * passed and none failed.
+ * one JSON object a line; "other NAME" is one that holds no rows.  Each file ends
+ * with a line "NAME 12 passed, 0 failed"; what failed or was skipped, and files
+ * that nothing here knows how to check, are named.  The exit status is 0 only
+ * when at least one row passed and none failed.
  */
 #include "vectors.h"
 
@@ -23,6 +25,7 @@
 /* The largest row needs 40 MB; what code under test takes beyond this is a defect. */
 #define ROW_ARENA_BYTES ((size_t) 512 * 1024 * 1024)
 #define FILE_PREFIX "file "
+#define OTHER_PREFIX "other "
 
 static const struct vector_family *tables[FAMILY_TABLES_MAX];
 static size_t table_count;
@@ -32,18 +35,25 @@ struct counts
 	unsigned long passed;
 	unsigned long failed;
 	unsigned long skipped;
+	/* Of the total. */
+	unsigned long files;
+	unsigned long unknown_files;
 };
 
+/* Why rows were skipped, and which: their ids, separated by blanks. */
 struct skip_reason
 {
 	char text[VECTOR_NOTE_BYTES];
 	unsigned long count;
+	char *ids;
+	size_t ids_len;
 };
 
 struct current_file
 {
 	char *name;         /* NULL before the first */
 	vector_check check; /* NULL when no family is registered */
+	unsigned long line;
 	struct counts counts;
 	struct skip_reason reasons[SKIP_REASONS_MAX];
 	size_t reason_count;
@@ -170,31 +180,39 @@ vector_same_bytes(struct vector_note *note, const char *what, const uint8_t *got
 /* ---- the run ------------------------------------------------------------ */
 
 static void
-count_skip(struct current_file *file, const char *reason)
+add_id(struct skip_reason *reason, const char *id)
 {
-	file->counts.skipped++;
-	for (size_t i = 0; i < file->reason_count; i++)
-	{
-		if (strcmp(file->reasons[i].text, reason) == 0)
-		{
-			file->reasons[i].count++;
-			return;
-		}
-	}
-	if (file->reason_count < SKIP_REASONS_MAX)
-	{
-		struct skip_reason *added = &file->reasons[file->reason_count++];
+	const size_t len = strlen(id);
+	char *ids = realloc(reason->ids, reason->ids_len + len + 2);
 
-		snprintf(added->text, sizeof(added->text), "%s", reason);
-		added->count = 1;
-	}
+	if (ids == NULL)
+		exit(2);
+	reason->ids = ids;
+	reason->ids_len += (size_t) sprintf(ids + reason->ids_len, " %s", id);
+	reason->count++;
+}
+
+/* Reasons beyond what there is room for are counted with the last. */
+static void
+count_skip(struct current_file *file, const char *id, const char *why)
+{
+	size_t i = 0;
+
+	file->counts.skipped++;
+	while (i < file->reason_count && strcmp(file->reasons[i].text, why) != 0)
+		i++;
+	if (i == SKIP_REASONS_MAX)
+		i--;
+	else if (i == file->reason_count)
+		snprintf(file->reasons[file->reason_count++].text, VECTOR_NOTE_BYTES, "%s", why);
+	add_id(&file->reasons[i], id);
 }
 
 static void
 count_failure(struct current_file *file, const char *id, const char *why)
 {
 	if (file->counts.failed++ < FAILURES_SHOWN)
-		printf("  %s row %s: %s\n", file->name, id, why);
+		printf("  %s line %lu, row %s: %s\n", file->name, file->line, id, why);
 }
 
 static void
@@ -205,9 +223,10 @@ check_row(struct current_file *file, struct evm_arena *arena, const char *line, 
 	struct vector_note note = {""};
 	const char *id;
 
+	file->line++;
 	if (file->check == NULL)
 	{
-		count_skip(file, "no check is registered for this file");
+		file->counts.skipped++;
 		return;
 	}
 	evm_arena_reset(arena);
@@ -217,16 +236,18 @@ check_row(struct current_file *file, struct evm_arena *arena, const char *line, 
 		return;
 	}
 	id = vector_text(row, "id");
+	if (id == NULL)
+		id = "without id";
 	switch (file->check(arena, row, &note))
 	{
 		case VECTOR_PASS:
 			file->counts.passed++;
 			break;
 		case VECTOR_FAIL:
-			count_failure(file, id == NULL ? "?" : id, note.text);
+			count_failure(file, id, note.text);
 			break;
 		case VECTOR_SKIP:
-			count_skip(file, note.text);
+			count_skip(file, id, note.text);
 			break;
 	}
 }
@@ -245,9 +266,19 @@ end_file(struct current_file *file, struct counts *total)
 	if (counts->skipped > 0)
 		printf(", %lu skipped", counts->skipped);
 	putchar('\n');
+	if (file->check == NULL && counts->skipped > 0)
+	{
+		printf("  %s: %lu skipped: no check is known for a file of this name\n", file->name,
+			   counts->skipped);
+		total->unknown_files++;
+	}
 	for (size_t i = 0; i < file->reason_count; i++)
-		printf("  %s: %lu skipped: %s\n", file->name, file->reasons[i].count,
-			   file->reasons[i].text);
+	{
+		printf("  %s: %lu skipped: %s:%s\n", file->name, file->reasons[i].count,
+			   file->reasons[i].text, file->reasons[i].ids);
+		free(file->reasons[i].ids);
+	}
+	total->files++;
 	total->passed += counts->passed;
 	total->failed += counts->failed;
 	total->skipped += counts->skipped;
@@ -285,12 +316,15 @@ main(void)
 			end_file(&file, &total);
 			begin_file(&file, line + strlen(FILE_PREFIX));
 		}
+		else if (strncmp(line, OTHER_PREFIX, strlen(OTHER_PREFIX)) == 0)
+			printf("%s is not a file of vectors\n", line + strlen(OTHER_PREFIX));
 		else if (file.name != NULL)
 			check_row(&file, arena, line, (size_t) len);
 		fflush(stdout);
 	}
 	end_file(&file, &total);
-	printf("%lu passed, %lu failed, %lu skipped\n", total.passed, total.failed, total.skipped);
+	printf("%lu passed, %lu failed, %lu skipped, in %lu files of which %lu are unknown\n",
+		   total.passed, total.failed, total.skipped, total.files, total.unknown_files);
 	free(line);
 	evm_arena_destroy(arena);
 	return total.failed == 0 && total.passed > 0 ? 0 : 1;

@@ -91,7 +91,7 @@ read_tx(struct evm_arena *arena, const struct evm_json *tx, struct evm_tx *out)
 	if (!out->creates && !read_fixed(arena, tx, "to", out->to.b, 20))
 		return false;
 	if (!read_u64(tx, "nonce", &out->nonce) || !read_fees(tx, out) ||
-		!read_u64(tx, "gas", &out->gas_limit) || !read_word(tx, "value", &out->value) ||
+		!read_word(tx, "gas", &out->gas_limit) || !read_word(tx, "value", &out->value) ||
 		!vector_bytes(arena, tx, "data", &out->data) || !read_access_list(arena, tx, out))
 		return false;
 	if (out->type == EVM_TX_BLOB)
@@ -157,10 +157,7 @@ check_tx_sign(struct evm_arena *arena, const struct evm_json *row, struct vector
 	struct evm_bytes raw;
 	struct evm_bytes want_raw;
 	struct evm_error err;
-	struct evm_word gas;
 
-	if (read_word(json, "gas", &gas) && evm_word_bits(&gas) > 64)
-		return vector_skip(note, "the gas limit is beyond 64 bits, which no chain accepts");
 	if (!read_tx(arena, json, &tx) || !read_fixed(arena, row, "key", key.secret, 32) ||
 		!read_fixed(arena, row, "sighash", want_signing_hash.b, 32) ||
 		!read_fixed(arena, row, "hash", want_hash.b, 32) ||
@@ -182,12 +179,16 @@ decode_as_mainnet(struct evm_arena *arena, struct evm_tx *tx, struct evm_address
 				  const struct evm_bytes *raw, struct evm_error *err)
 {
 	enum evm_status status = evm_tx_decode(arena, tx, raw->data, raw->len, err);
+	uint64_t gas;
 
 	if (status != EVM_OK)
 		return status;
 	if (tx->has_chain_id && tx->chain_id != MAINNET)
 		return evm_fail(err, EVM_ERR_MISMATCH, 0, "another chain");
-	if (evm_tx_intrinsic_gas(NULL, tx) > tx->gas_limit)
+	/* The gas limit of a block, which bounds it, is a number of 64 bits. */
+	if (!evm_word_to_u64(&gas, &tx->gas_limit))
+		return evm_fail(err, EVM_ERR_RANGE, 0, "gas limit beyond that of any block");
+	if (evm_tx_intrinsic_gas(NULL, tx) > gas)
 		return evm_fail(err, EVM_ERR_RANGE, 0, "gas limit below the intrinsic gas");
 	return evm_tx_sender(arena, sender, tx, err);
 }
@@ -290,43 +291,10 @@ check_create(struct evm_arena *arena, const struct evm_json *row, struct vector_
 	return vector_same_bytes(note, "address", got.b, 20, want.b, 20);
 }
 
-/* Exchanges with a real node: those that carry a raw transaction and its hash. */
-static enum vector_result
-check_rpc_io(struct evm_arena *arena, const struct evm_json *row, struct vector_note *note)
-{
-	const struct evm_json *request = evm_json_array_get(evm_json_object_get(row, "request"), 0);
-	const struct evm_json *response = evm_json_array_get(evm_json_object_get(row, "response"), 0);
-	const struct evm_json *param = evm_json_array_get(evm_json_object_get(request, "params"), 0);
-	const struct evm_json *result = evm_json_object_get(response, "result");
-	const char *method = vector_text(request, "method");
-	struct evm_bytes raw;
-	struct evm_bytes want;
-	struct evm_hash hash;
-	struct evm_tx tx;
-	struct evm_address sender;
-	struct evm_error err;
-	bool sends;
-
-	if (method == NULL)
-		return vector_fail(note, "the row cannot be read");
-	sends = strcmp(method, "eth_sendRawTransaction") == 0;
-	if (!sends && strcmp(method, "debug_getRawTransaction") != 0)
-		return vector_skip(note, "the exchange carries no raw transaction");
-	if (!vector_node_bytes(arena, sends ? param : result, &raw) ||
-		!vector_node_bytes(arena, sends ? result : param, &want))
-		return vector_fail(note, "the row cannot be read");
-	if (evm_tx_decode(arena, &tx, raw.data, raw.len, &err) != EVM_OK ||
-		evm_tx_sender(arena, &sender, &tx, &err) != EVM_OK)
-		return vector_fail(note, "refused: %s", err.message);
-	evm_keccak256(&hash, raw.data, raw.len);
-	return vector_same_bytes(note, "hash", hash.b, 32, want.data, want.len);
-}
-
 static const struct vector_family tx_families[] = {{"tx_sign", check_tx_sign},
 												   {"tx_decode", check_tx_decode},
 												   {"auth7702", check_authorization},
 												   {"create", check_create},
-												   {"rpc_io", check_rpc_io},
 												   {NULL, NULL}};
 
 VECTOR_FAMILIES(tx_families);
