@@ -2,7 +2,8 @@
 --
 -- Names are the identity of networks, contracts, relayers and workflows: occurrence keys and journals carry them, so they
 -- cannot be changed (a trigger refuses it), only deleted and made again.
--- No hot table has a foreign key to one that users write: a forgotten SELECT … FOR UPDATE would stop the chain.
+-- No hot table has a foreign key to one that users write: a forgotten SELECT … FOR UPDATE would stop the chain. Among the
+-- tables that users write triggers keep references, so that dumps restore in any order (see 45_references.sql).
 
 CREATE TABLE rflow.networks (
 	name text PRIMARY KEY
@@ -37,7 +38,7 @@ COMMENT ON COLUMN rflow.networks.log_range IS 'Most blocks asked for in one eth_
 CREATE TABLE rflow.contracts (
 	name text PRIMARY KEY
 		CONSTRAINT contracts_name_check CHECK (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
-	network text NOT NULL REFERENCES rflow.networks,
+	network text NOT NULL,
 	address rflow.address NOT NULL,
 	abi jsonb NOT NULL
 		CONSTRAINT contracts_abi_check CHECK (jsonb_typeof(abi) = 'array')
@@ -51,7 +52,7 @@ COMMENT ON COLUMN rflow.contracts.abi IS 'JSON ABI; rflow.abi() makes it from hu
 CREATE TABLE rflow.relayers (
 	name text PRIMARY KEY
 		CONSTRAINT relayers_name_check CHECK (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
-	network text NOT NULL REFERENCES rflow.networks,
+	network text NOT NULL,
 	signer text NOT NULL
 		CONSTRAINT relayers_signer_check CHECK (signer ~ '^(env:RFLOW_[A-Z0-9_]+|file:[A-Za-z0-9][A-Za-z0-9._-]*)$'),
 	paused boolean NOT NULL DEFAULT false,
@@ -75,7 +76,7 @@ COMMENT ON COLUMN rflow.relayers.max_gas_limit IS 'Cap on the gas limit of one t
 COMMENT ON COLUMN rflow.relayers.bump_blocks IS 'Blocks after which a transaction that is not mined and pays too little is signed again with higher fees';
 
 CREATE TABLE rflow.relayer_grants (
-	relayer text NOT NULL REFERENCES rflow.relayers ON DELETE CASCADE,
+	relayer text NOT NULL,
 	grantee regrole NOT NULL,
 	PRIMARY KEY (relayer, grantee)
 );

@@ -24,7 +24,7 @@ CREATE FUNCTION rflow.arm() RETURNS TABLE (workflow text, problem text)
 BEGIN
 	INSERT INTO rflow_private.identity AS i
 		(system_identifier, database_oid, timeline, instance_id, armed_by)
-	SELECT c.system_identifier, c.database_oid, c.timeline, c.instance_id, session_user::text::regrole
+	SELECT c.system_identifier, c.database_oid, c.timeline, c.instance_id, quote_ident(session_user)::regrole
 	FROM rflow_private.current_identity() c
 	ON CONFLICT (singleton) DO UPDATE SET
 		system_identifier = excluded.system_identifier,

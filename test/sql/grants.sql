@@ -133,7 +133,18 @@ UPDATE rflow.relayers SET signer = 'env:RFLOW_OTHER' WHERE name = 'grants-hot';
 INSERT INTO rflow.relayer_grants VALUES ('grants-hot', 'regress_grants_operator');
 DELETE FROM rflow.networks;
 
+-- A role whose name needs quotes is a role like others.
+RESET ROLE;
+CREATE ROLE "Regress Grants" IN ROLE rflow_admin;
+BEGIN;
+SET LOCAL SESSION AUTHORIZATION "Regress Grants";
+SELECT * FROM rflow.arm();
+SELECT rflow.readiness();
+ROLLBACK;
+DROP ROLE "Regress Grants";
+
 -- Nobody reaches rflow_private, neither its tables nor the functions that everyone may EXECUTE.
+SET ROLE regress_grants_operator;
 SELECT count(*) FROM rflow_private.workflow_runs;
 SELECT * FROM rflow_private.worker_slots();
 SELECT * FROM rflow_private.lock_holders('0');

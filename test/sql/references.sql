@@ -1,0 +1,55 @@
+-- References among networks, contracts, relayers and grants hold as foreign keys would, once the database is armed.
+
+\set VERBOSITY terse
+BEGIN;
+SELECT rflow.arm();
+INSERT INTO rflow.networks (name, chain_id, rpc_urls) VALUES
+	('references-a', 31337, '{http://127.0.0.1:1}'), ('references-b', 31338, '{http://127.0.0.1:1}');
+SAVEPOINT s;
+INSERT INTO rflow.contracts (name, network, address, abi) VALUES ('references-token', 'nowhere', '0x5FbDB2315678afecb367f032d93F642f64180aa3', '[]');
+ROLLBACK TO s;
+INSERT INTO rflow.relayers (name, network, signer) VALUES ('references-hot', 'nowhere', 'env:RFLOW_NOTHING');
+ROLLBACK TO s;
+INSERT INTO rflow.relayer_grants VALUES ('nobody', quote_ident(CURRENT_USER)::regrole);
+ROLLBACK TO s;
+
+INSERT INTO rflow.contracts (name, network, address, abi) VALUES ('references-token', 'references-a', '0x5FbDB2315678afecb367f032d93F642f64180aa3', '[]');
+INSERT INTO rflow.relayers (name, network, signer) VALUES ('references-hot', 'references-a', 'env:RFLOW_NOTHING');
+INSERT INTO rflow.relayer_grants VALUES ('references-hot', quote_ident(CURRENT_USER)::regrole);
+SAVEPOINT s;
+UPDATE rflow.contracts SET network = 'nowhere' WHERE name = 'references-token';
+ROLLBACK TO s;
+UPDATE rflow.relayer_grants SET relayer = 'nobody' WHERE relayer = 'references-hot';
+ROLLBACK TO s;
+\set VERBOSITY default
+DELETE FROM rflow.networks WHERE name = 'references-a';
+ROLLBACK TO s;
+\set VERBOSITY terse
+DELETE FROM rflow.networks WHERE name = 'references-b';
+
+-- The grants of a relayer go with it, and then the network may.
+DELETE FROM rflow.relayers WHERE name = 'references-hot';
+SELECT count(*) FROM rflow.relayer_grants WHERE relayer = 'references-hot';
+DELETE FROM rflow.contracts WHERE name = 'references-token';
+DELETE FROM rflow.networks WHERE name = 'references-a';
+ROLLBACK;
+
+-- A disarmed database is being restored: rows come in any order.
+BEGIN;
+INSERT INTO rflow.relayer_grants VALUES ('references-hot', quote_ident(CURRENT_USER)::regrole);
+INSERT INTO rflow.relayers (name, network, signer) VALUES ('references-hot', 'references-a', 'env:RFLOW_NOTHING');
+INSERT INTO rflow.networks (name, chain_id, rpc_urls) VALUES ('references-a', 31337, '{http://127.0.0.1:1}');
+DELETE FROM rflow.networks WHERE name = 'references-a';
+ROLLBACK;
+
+-- Who may write a table needs no rights on what it refers to.
+CREATE ROLE regress_references;
+BEGIN;
+SELECT rflow.arm();
+INSERT INTO rflow.networks (name, chain_id, rpc_urls) VALUES ('references-a', 31337, '{http://127.0.0.1:1}');
+GRANT INSERT ON rflow.contracts TO regress_references;
+SET LOCAL ROLE regress_references;
+INSERT INTO rflow.contracts (name, network, address, abi) VALUES ('references-token', 'references-a', '0x5FbDB2315678afecb367f032d93F642f64180aa3', '[]');
+SELECT name, network FROM rflow.contracts;
+ROLLBACK;
+DROP ROLE regress_references;
