@@ -91,6 +91,7 @@ case $command in
 		[ $# -gt 0 ] || set -- $(git ls-files '*.c' '*.h')
 		test/tools/format.sh "$@"
 		exit ;;
+	demo | bench) echo "building rflow in $AREA" ;;
 esac
 area_build
 case $command in
