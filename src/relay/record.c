@@ -78,7 +78,8 @@ static struct db_statement set_reason = {
 static struct db_statement set_accepted = {
 	.sql =
 		"UPDATE rflow_private.relayer_transactions"
-		"   SET state = 'broadcast', reason = NULL, state_since = $2, broadcast_at = $2"
+		"   SET state = 'broadcast', state_since = $2, broadcast_at = $2,"
+		"       reason = CASE WHEN intent <> 'send' OR error IS NOT NULL THEN reason END"
 		" WHERE id = $1 AND state = 'signed'",
 	.types = {INT8OID, TIMESTAMPTZOID},
 	.count = 2,
