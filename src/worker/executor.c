@@ -415,6 +415,7 @@ rflow_executor_main(Datum arg)
 
 	executor->worker = w;
 	executor->shares = rflow_executors;
+	executor->started_at = GetCurrentTimestamp();
 	executor->has_incidents = true;
 	executor->report.head_number = -1;
 	executor->report.finalized_number = -1;

@@ -14,6 +14,7 @@ struct executor
 {
 	struct worker *worker;
 	int			shares;			/* rflow.executors: this one has the buckets of its index */
+	TimestampTz started_at;
 	TimestampTz next_at;		/* when the first run is due that was not when we last looked */
 	bool		has_incidents;	/* runs may have open ones */
 	struct worker_report report;

@@ -24,6 +24,8 @@
 
 /* A step that runs users' statements is begun so often. */
 #define EXECUTE_MAX_ATTEMPTS 5
+/* After its start an executor expects that its predecessor was brought down by a statement. */
+#define CAREFUL_MS 60000
 
 #define RUN_INCIDENT "run"
 
@@ -172,7 +174,8 @@ struct executing
 
 /*
  * What has been done so far is written, and that the step begins: the server may end while it runs, by its
- * doing even.  This commit needs no flush; what is lost of it is done again.
+ * doing even.  What is lost of this commit is done again, so it need not be flushed; but a statement that brings the
+ * server down at once would then do so for ever, so for a while after the start it is.
  */
 static void
 begin_step(void *arg)
@@ -183,7 +186,8 @@ begin_step(void *arg)
 	MemoryContextSwitchTo(executing->executor->worker->context);
 	run->state = FLOW_RUNNING;
 	flow_step_begin(run, &run->definition->steps[run->next_step]);
-	db_synchronous_commit(false);
+	db_synchronous_commit(GetCurrentTimestamp() <
+						  TimestampTzPlusMilliseconds(executing->executor->started_at, CAREFUL_MS));
 	flow_write_runs(&run, 1, GetCurrentTimestamp());
 	db_commit();
 	flow_runs_written(&run, 1);
