@@ -54,7 +54,9 @@ CREATE TABLE rflow.relayers (
 		CONSTRAINT relayers_name_check CHECK (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
 	network text NOT NULL,
 	signer text NOT NULL
-		CONSTRAINT relayers_signer_check CHECK (signer ~ '^(env:RFLOW_[A-Z0-9_]+|file:[A-Za-z0-9][A-Za-z0-9._-]*)$'),
+		CONSTRAINT relayers_signer_check CHECK (signer ~ ('^(env:RFLOW_[A-Z0-9_]+|file:[A-Za-z0-9][A-Za-z0-9._-]*'
+			|| '|keystore:[A-Za-z0-9][A-Za-z0-9._-]*(#(env:RFLOW_[A-Z0-9_]+|file:[A-Za-z0-9][A-Za-z0-9._-]*))?'
+			|| '|mnemonic:[A-Za-z0-9][A-Za-z0-9._-]*(#m(/[0-9]{1,10}[''hH]?)+)?)$')),
 	paused boolean NOT NULL DEFAULT false,
 	max_in_flight integer NOT NULL DEFAULT 16
 		CONSTRAINT relayers_max_in_flight_check CHECK (max_in_flight BETWEEN 1 AND 1000),
@@ -68,7 +70,7 @@ CREATE TABLE rflow.relayers (
 COMMENT ON TABLE rflow.relayers IS 'Accounts that send transactions. The key is a reference that the relayer process resolves; it is never stored here';
 COMMENT ON COLUMN rflow.relayers.name IS 'Name by which workflows refer to it; cannot be changed';
 COMMENT ON COLUMN rflow.relayers.network IS 'The network it sends on';
-COMMENT ON COLUMN rflow.relayers.signer IS 'env:RFLOW_NAME (environment of the server) or file:NAME (a file below rflow.key_directory with mode 0600)';
+COMMENT ON COLUMN rflow.relayers.signer IS 'Where the key is, never the key: env:RFLOW_NAME (environment of the server), file:NAME (a file in rflow.key_directory with mode 0600), keystore:NAME (a V3 key file there; its password is in NAME.password, or where keystore:NAME#env:RFLOW_NAME and keystore:NAME#file:NAME say), mnemonic:NAME#m/44''/60''/0''/0/0 (an English phrase in a file, or in a variable that begins with RFLOW_, and the path of the account)';
 COMMENT ON COLUMN rflow.relayers.paused IS 'true holds everything not yet signed and every replacement; what is signed is still tracked';
 COMMENT ON COLUMN rflow.relayers.max_in_flight IS 'Nonces that may be signed and not yet mined';
 COMMENT ON COLUMN rflow.relayers.max_fee_per_gas IS 'Cap on the fee per gas, in wei; NULL: none. A transaction that needs more waits and says so';

@@ -56,7 +56,7 @@ db_define_settings(void)
 {
 	define_sizes();
 	DefineCustomStringVariable("rflow.key_directory",
-							   "Directory in which signers named file:NAME are.", NULL,
+							   "Directory of the files that signers name.", NULL,
 							   &rflow_key_directory, "", PGC_SIGHUP, GUC_SUPERUSER_ONLY, NULL, NULL,
 							   NULL);
 	DefineCustomStringVariable("rflow.instance_id",

@@ -52,18 +52,18 @@ read_hex(uint8_t *out, size_t *out_len, const struct evm_json *object, const cha
 	const char *text = evm_json_string(evm_json_object_get(object, name), &len);
 
 	if (text == NULL)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: %s is missing or not a string", name);
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "%s is missing or not a string", name);
 	if (len >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
 	{
 		text += 2;
 		len -= 2;
 	}
 	if (len % 2 != 0 || len / 2 < min || len / 2 > max)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: %s has a wrong length", name);
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "%s has a wrong length", name);
 	memcpy(prefixed, "0x", 2);
 	memcpy(prefixed + 2, text, len);
 	if (evm_hex_decode(out, out_len, prefixed, len + 2, NULL) != EVM_OK)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: %s is not hexadecimal", name);
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "%s is not hexadecimal", name);
 	return EVM_OK;
 }
 
@@ -74,7 +74,7 @@ read_number(uint64_t *out, const struct evm_json *object, const char *name, stru
 
 	if (!evm_json_integer(evm_json_object_get(object, name), &value) || value < 1)
 		return evm_fail(err, EVM_ERR_MALFORMED, 0,
-						"key file: %s is missing or not a positive integer", name);
+						"%s is missing or not a positive integer", name);
 	*out = (uint64_t) value;
 	return EVM_OK;
 }
@@ -102,9 +102,9 @@ read_scrypt(struct keystore *out, const struct evm_json *params, struct evm_erro
 	if (status != EVM_OK)
 		return status;
 	if (out->scrypt.n < 2 || (out->scrypt.n & (out->scrypt.n - 1)) != 0)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: scrypt n is not a power of 2");
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "scrypt n is not a power of 2");
 	if (r > UINT32_MAX || p > UINT32_MAX)
-		return evm_fail(err, EVM_ERR_LIMIT, 0, "key file: scrypt r or p is too large");
+		return evm_fail(err, EVM_ERR_LIMIT, 0, "scrypt r or p is too large");
 	out->scrypt.r = (uint32_t) r;
 	out->scrypt.p = (uint32_t) p;
 	return EVM_OK;
@@ -119,7 +119,7 @@ read_kdf(struct keystore *out, const struct evm_json *crypto, struct evm_error *
 
 	if (status == EVM_OK && derived_len != DERIVED_KEY_BYTES)
 		status =
-			evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: dklen is not %d", DERIVED_KEY_BYTES);
+			evm_fail(err, EVM_ERR_MALFORMED, 0, "dklen is not %d", DERIVED_KEY_BYTES);
 	if (status == EVM_OK)
 		status = read_hex(out->salt, &out->salt_len, params, "salt", 0, MAX_SALT_BYTES, err);
 	if (status != EVM_OK)
@@ -128,9 +128,9 @@ read_kdf(struct keystore *out, const struct evm_json *crypto, struct evm_error *
 	if (out->is_scrypt)
 		return read_scrypt(out, params, err);
 	if (!string_is(crypto, "kdf", "pbkdf2"))
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: kdf is neither scrypt nor pbkdf2");
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "kdf is neither scrypt nor pbkdf2");
 	if (!string_is(params, "prf", "hmac-sha256"))
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: prf is not hmac-sha256");
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "prf is not hmac-sha256");
 	return read_number(&out->iterations, params, "c", err);
 }
 
@@ -142,7 +142,7 @@ read_cipher(struct keystore *out, const struct evm_json *crypto, struct evm_erro
 	enum evm_status status;
 
 	if (!string_is(crypto, "cipher", "aes-128-ctr"))
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: cipher is not aes-128-ctr");
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "cipher is not aes-128-ctr");
 	status = read_hex(out->iv, &len, params, "iv", sizeof(out->iv), sizeof(out->iv), err);
 	/* Old clients wrote keys without their leading zeros. */
 	if (status == EVM_OK)
@@ -177,19 +177,19 @@ read_keystore(struct evm_arena *arena, struct keystore *out, const char *text, s
 	enum evm_status status;
 
 	if (len > EVM_KEYSTORE_MAX_BYTES)
-		return evm_fail(err, EVM_ERR_LIMIT, 0, "key file: longer than %d bytes",
+		return evm_fail(err, EVM_ERR_LIMIT, 0, "longer than %d bytes",
 						EVM_KEYSTORE_MAX_BYTES);
 	status = evm_json_parse(arena, &root, text, len, err);
 	if (status != EVM_OK)
 		return status;
 	if (!evm_json_integer(evm_json_object_get(root, "version"), &version) ||
 		version != KEYSTORE_VERSION)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: version is not %d", KEYSTORE_VERSION);
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "version is not %d", KEYSTORE_VERSION);
 	crypto = evm_json_object_get(root, "crypto");
 	if (crypto == NULL)
 		crypto = evm_json_object_get(root, "Crypto");
 	if (evm_json_kind(crypto) != EVM_JSON_OBJECT)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0, "key file: crypto is missing or not an object");
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "crypto is missing or not an object");
 	status = read_kdf(out, crypto, err);
 	if (status == EVM_OK)
 		status = read_cipher(out, crypto, err);
@@ -210,19 +210,19 @@ check_cost(const struct keystore *keystore, const struct evm_keystore_limits *li
 	{
 		if (keystore->iterations > limits->iterations || keystore->iterations > INT32_MAX)
 			return evm_fail(err, EVM_ERR_LIMIT, 0,
-							"key file: %llu iterations of pbkdf2 are above the limit",
+							"%llu iterations of pbkdf2 are above the limit",
 							(unsigned long long) keystore->iterations);
 		return EVM_OK;
 	}
 	if (__builtin_mul_overflow(scrypt->n, (uint64_t) scrypt->r * EVM_SCRYPT_BLOCK_BYTES, &memory) ||
 		memory > limits->memory_bytes)
 		return evm_fail(err, EVM_ERR_LIMIT, 0,
-						"key file: scrypt with n %llu and r %u needs more memory than the limit",
+						"scrypt with n %llu and r %u needs more memory than the limit",
 						(unsigned long long) scrypt->n, scrypt->r);
 	if (__builtin_mul_overflow(scrypt->n * scrypt->r, (uint64_t) scrypt->p, &cost) ||
 		cost > limits->scrypt_cost)
 		return evm_fail(err, EVM_ERR_LIMIT, 0,
-						"key file: scrypt with n %llu, r %u and p %u takes longer than the limit",
+						"scrypt with n %llu, r %u and p %u takes longer than the limit",
 						(unsigned long long) scrypt->n, scrypt->r, scrypt->p);
 	return EVM_OK;
 }
@@ -240,7 +240,7 @@ derive(uint8_t out[DERIVED_KEY_BYTES], const struct keystore *keystore, const ui
 		status = evm_pbkdf2(out, DERIVED_KEY_BYTES, EVM_SHA256, password, password_len,
 							keystore->salt, keystore->salt_len, (uint32_t) keystore->iterations);
 	if (status != EVM_OK)
-		return evm_fail(err, status, 0, "key file: its key derivation cannot be run");
+		return evm_fail(err, status, 0, "its key derivation cannot be run");
 	return EVM_OK;
 }
 
@@ -270,16 +270,16 @@ decrypt(struct evm_key *out, const struct keystore *keystore,
 	struct evm_address address;
 
 	if (!mac_matches(keystore, derived))
-		return evm_fail(err, EVM_ERR_MISMATCH, 0, "key file: wrong password");
+		return evm_fail(err, EVM_ERR_MISMATCH, 0, "wrong password");
 	memset(out->secret, 0, missing);
 	memcpy(out->secret + missing, keystore->ciphertext, keystore->ciphertext_len);
 	if (evm_aes128_ctr(out->secret + missing, keystore->ciphertext_len, derived, keystore->iv) !=
 			EVM_OK ||
 		evm_key_address(&address, out) != EVM_OK)
-		return evm_fail(err, EVM_ERR_CRYPTO, 0, "key file: what it holds is not a private key");
+		return evm_fail(err, EVM_ERR_CRYPTO, 0, "what it holds is not a private key");
 	if (keystore->has_address && memcmp(address.b, keystore->address.b, sizeof(address.b)) != 0)
 		return evm_fail(err, EVM_ERR_MISMATCH, 0,
-						"key file: its address is not the address of its key");
+						"its address is not the address of its key");
 	return EVM_OK;
 }
 

@@ -100,6 +100,19 @@ read_accounts(struct relay_process *process)
 		read_account(&process->accounts[row], row);
 }
 
+/* Keys of signers that no relayer names any more leave the memory. */
+static void
+forget_unused_keys(const struct relay_process *process)
+{
+	const char **signers = palloc(sizeof(char *) * (process->account_count + 1));
+	int i;
+
+	for (i = 0; i < process->account_count; i++)
+		signers[i] = process->accounts[i].signer;
+	relay_signers_retain(signers, process->account_count);
+	pfree(signers);
+}
+
 /* A new client, since URLs or time-outs may be others; which chain it talks to is asked again. */
 static void
 connect_client(struct relay_process *process)
@@ -140,6 +153,7 @@ relay_load_definitions(struct relay_process *process)
 	if (found)
 		read_accounts(process);
 	db_commit();
+	forget_unused_keys(process);
 	if (!found)
 		return false;
 	connect_client(process);

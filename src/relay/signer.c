@@ -1,24 +1,17 @@
 /*
  * signer.c
  *	  From a reference to a key to the key.
- *
- * Whoever may write rflow.relayers chooses the reference, so it must not open anything but what the
- * operator of the server has put there for it: variables that begin with RFLOW_, and files
- * of one directory, without links, that nobody else can read.
  */
 #include "postgres.h"
 
 #include "relay/signer.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "relay/signer_cache.h"
+#include "relay/signer_kinds.h"
 
-#include "db/settings.h"
-
-#define ENV_PREFIX "env:"
-#define FILE_PREFIX "file:"
-#define VARIABLE_PREFIX "RFLOW_"
+#define KEYSTORE_PREFIX "keystore:"
+#define MNEMONIC_PREFIX "mnemonic:"
+#define KEY_FILE "key file"
 /* "0x", 64 digits and blanks around them. */
 #define KEY_TEXT_MAX_BYTES 128
 
@@ -70,145 +63,53 @@ is_development_account(const struct evm_address *address)
 	return false;
 }
 
-static bool refuse(char *problem, const char *format, ...) pg_attribute_printf(2, 3);
-
+/* A text with the key in it, "0x" and digits or digits alone. */
 static bool
-refuse(char *problem, const char *format, ...)
+read_key_text(struct evm_key *key, const char *source, char *problem)
 {
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(problem, RELAY_PROBLEM_BYTES, format, arguments);
-	va_end(arguments);
-	return false;
-}
-
-static bool
-is_file_name(const char *name)
-{
-	const char *c;
-
-	if (name[0] == '\0' || name[0] == '.')
-		return false;
-	for (c = name; *c != '\0'; c++)
-		if (!isalnum((unsigned char) *c) && strchr("._-", *c) == NULL)
-			return false;
-	return true;
-}
-
-/* The directory counts as the operator's only when nobody else can put files there. */
-static int
-open_key_directory(char *problem)
-{
-	struct stat status;
-	int directory;
-
-	if (rflow_key_directory == NULL || rflow_key_directory[0] == '\0')
-	{
-		(void) refuse(problem, "rflow.key_directory is not set");
-		return -1;
-	}
-	directory = open(rflow_key_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0 || fstat(directory, &status) != 0)
-		(void) refuse(problem, "rflow.key_directory cannot be opened: %s", strerror(errno));
-	else if ((status.st_uid != geteuid() && status.st_uid != 0) ||
-			 (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-		(void) refuse(problem, "rflow.key_directory can be written by other users");
-	else
-		return directory;
-	if (directory >= 0)
-		close(directory);
-	return -1;
-}
-
-static bool
-check_key_file(int file, const char *name, char *problem)
-{
-	struct stat status;
-
-	if (fstat(file, &status) != 0)
-		return refuse(problem, "key file %s cannot be read: %s", name, strerror(errno));
-	if (!S_ISREG(status.st_mode))
-		return refuse(problem, "key file %s is not a plain file", name);
-	if (status.st_uid != geteuid())
-		return refuse(problem, "key file %s does not belong to the user of the server", name);
-	if ((status.st_mode & (S_IRWXG | S_IRWXO | S_IXUSR)) != 0)
-		return refuse(problem, "key file %s has mode %04o: it must be 0600", name,
-					  (unsigned) status.st_mode & 07777);
-	if (status.st_size > KEY_TEXT_MAX_BYTES)
-		return refuse(problem, "key file %s is too long for a key", name);
-	return true;
-}
-
-static bool
-read_key_file(struct evm_key *key, const char *name, char *problem)
-{
-	char text[KEY_TEXT_MAX_BYTES];
+	char secret[KEY_TEXT_MAX_BYTES];
+	struct relay_text text = {secret, sizeof(secret), 0};
 	struct evm_error err;
-	ssize_t len;
-	int directory;
-	int file;
-	bool usable = false;
+	bool usable = relay_read_source(&text, KEY_FILE, source, problem);
 
-	if (!is_file_name(name))
-		return refuse(problem, "\"%s\" is not the name of a key file", name);
-	directory = open_key_directory(problem);
-	if (directory < 0)
-		return false;
-	file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	close(directory);
-	if (file < 0)
-		return refuse(problem, "key file %s cannot be opened: %s", name,
-					  errno == ELOOP ? "it is a symbolic link" : strerror(errno));
-	if (check_key_file(file, name, problem))
+	if (usable && evm_key_parse(key, secret, text.len, &err) != EVM_OK)
 	{
-		len = read(file, text, sizeof(text));
-		if (len < 0)
-			(void) refuse(problem, "key file %s cannot be read: %s", name, strerror(errno));
-		else if (evm_key_parse(key, text, (size_t) len, &err) != EVM_OK)
-			(void) refuse(problem, "key file %s: %s", name, err.message);
-		else
-			usable = true;
-		evm_wipe(text, sizeof(text));
+		const char *name = strchr(source, ':') + 1;
+		bool is_file = strncmp(source, RELAY_SOURCE_FILE, strlen(RELAY_SOURCE_FILE)) == 0;
+
+		usable = relay_refuse(problem, "%s%s: %s", is_file ? KEY_FILE " " : "", name, err.message);
 	}
-	close(file);
+	evm_wipe(secret, sizeof(secret));
 	return usable;
 }
 
 static bool
-read_key_variable(struct evm_key *key, const char *name, char *problem)
+read_key(struct evm_key *key, const char *signer, char *problem)
 {
-	const char *text;
-	struct evm_error err;
-
-	if (strncmp(name, VARIABLE_PREFIX, strlen(VARIABLE_PREFIX)) != 0)
-		return refuse(problem, "variables of keys begin with " VARIABLE_PREFIX);
-	text = getenv(name);
-	if (text == NULL)
-		return refuse(problem, "the environment of the server has no %s", name);
-	if (evm_key_parse(key, text, strlen(text), &err) != EVM_OK)
-		return refuse(problem, "%s: %s", name, err.message);
-	return true;
+	if (strncmp(signer, KEYSTORE_PREFIX, strlen(KEYSTORE_PREFIX)) == 0)
+		return relay_signer_keystore(key, signer, signer + strlen(KEYSTORE_PREFIX), problem);
+	if (strncmp(signer, MNEMONIC_PREFIX, strlen(MNEMONIC_PREFIX)) == 0)
+		return relay_signer_mnemonic(key, signer, signer + strlen(MNEMONIC_PREFIX), problem);
+	return read_key_text(key, signer, problem);
 }
 
 bool
 relay_signer_read(struct evm_key *key, struct evm_address *address, const char *signer,
 				  int64_t chain_id, char problem[RELAY_PROBLEM_BYTES])
 {
-	bool usable;
-
 	problem[0] = '\0';
-	if (strncmp(signer, ENV_PREFIX, strlen(ENV_PREFIX)) == 0)
-		usable = read_key_variable(key, signer + strlen(ENV_PREFIX), problem);
-	else if (strncmp(signer, FILE_PREFIX, strlen(FILE_PREFIX)) == 0)
-		usable = read_key_file(key, signer + strlen(FILE_PREFIX), problem);
-	else
-		usable = refuse(problem, "the signer is neither env: nor file:");
-	if (!usable)
+	if (!read_key(key, signer, problem))
 		return false;
 	if (evm_key_address(address, key) != EVM_OK)
-		return refuse(problem, "the key is outside the range of keys");
+		return relay_refuse(problem, "the key is outside the range of keys");
 	if (is_development_account(address) && !is_development_chain(chain_id))
-		return refuse(problem, "the key is one that everybody knows: development chains only");
+		return relay_refuse(problem,
+							"the key is one that everybody knows: development chains only");
 	return true;
+}
+
+void
+relay_signers_retain(const char *const *signers, int count)
+{
+	relay_cache_retain(signers, count);
 }

@@ -76,7 +76,7 @@ TEST(keystore_opens_with_its_password_alone)
 	CHECK_NUMBER(decrypt(good, "foo", &key, &err), EVM_OK);
 	CHECK_NUMBER(key.secret[0], 0x42);
 	CHECK_NUMBER(decrypt(good, "fop", &key, &err), EVM_ERR_MISMATCH);
-	CHECK_TEXT(err.message, "key file: wrong password");
+	CHECK_TEXT(err.message, "wrong password");
 	CHECK(memcmp(&key, &zero, sizeof(key)) == 0);
 	CHECK_NUMBER(decrypt(good, "", &key, &err), EVM_ERR_MISMATCH);
 }
@@ -87,61 +87,61 @@ TEST(keystore_address_is_optional_but_right)
 	check_change("17c5185167401ed00cf5f5b2fc97d9bbfdb7d025", "", EVM_OK, NULL);
 	check_change("17c5", "0x17c5", EVM_OK, NULL);
 	check_change("17c5", "17c6", EVM_ERR_MISMATCH,
-				 "key file: its address is not the address of its key");
-	check_change("17c5", "17", EVM_ERR_MALFORMED, "key file: address has a wrong length");
+				 "its address is not the address of its key");
+	check_change("17c5", "17", EVM_ERR_MALFORMED, "address has a wrong length");
 }
 
 TEST(keystore_says_what_is_wrong_with_it)
 {
-	check_change("\"version\":3", "\"version\":1", EVM_ERR_MALFORMED, "key file: version is not 3");
+	check_change("\"version\":3", "\"version\":1", EVM_ERR_MALFORMED, "version is not 3");
 	check_change("\"crypto\"", "\"cripto\"", EVM_ERR_MALFORMED,
-				 "key file: crypto is missing or not an object");
+				 "crypto is missing or not an object");
 	check_change("aes-128-ctr", "aes-128-cbc", EVM_ERR_MALFORMED,
-				 "key file: cipher is not aes-128-ctr");
+				 "cipher is not aes-128-ctr");
 	check_change("deadbeef1dead", "deadbeef1de", EVM_ERR_MALFORMED,
-				 "key file: iv has a wrong length");
+				 "iv has a wrong length");
 	check_change("deadbeef1dead", "deadbeef1dexx", EVM_ERR_MALFORMED,
-				 "key file: iv is not hexadecimal");
-	check_change("cea5", "cea5cea5", EVM_ERR_MALFORMED, "key file: ciphertext has a wrong length");
+				 "iv is not hexadecimal");
+	check_change("cea5", "cea5cea5", EVM_ERR_MALFORMED, "ciphertext has a wrong length");
 	check_change("\"mac\"", "\"nac\"", EVM_ERR_MALFORMED,
-				 "key file: mac is missing or not a string");
+				 "mac is missing or not a string");
 	check_change("\"scrypt\"", "\"argon2\"", EVM_ERR_MALFORMED,
-				 "key file: kdf is neither scrypt nor pbkdf2");
-	check_change("\"dklen\":32", "\"dklen\":31", EVM_ERR_MALFORMED, "key file: dklen is not 32");
+				 "kdf is neither scrypt nor pbkdf2");
+	check_change("\"dklen\":32", "\"dklen\":31", EVM_ERR_MALFORMED, "dklen is not 32");
 	check_change("\"n\":1024", "\"n\":1000", EVM_ERR_MALFORMED,
-				 "key file: scrypt n is not a power of 2");
+				 "scrypt n is not a power of 2");
 	check_change("\"n\":1024", "\"n\":1", EVM_ERR_MALFORMED,
-				 "key file: scrypt n is not a power of 2");
+				 "scrypt n is not a power of 2");
 	check_change("\"n\":1024", "\"n\":\"1024\"", EVM_ERR_MALFORMED,
-				 "key file: n is missing or not a positive integer");
+				 "n is missing or not a positive integer");
 	check_change("\"r\":4", "\"r\":-4", EVM_ERR_MALFORMED,
-				 "key file: r is missing or not a positive integer");
-	check_text("[]", EVM_ERR_MALFORMED, "key file: version is not 3");
+				 "r is missing or not a positive integer");
+	check_text("[]", EVM_ERR_MALFORMED, "version is not 3");
 }
 
 TEST(keystore_cost_is_limited)
 {
 	check_change(scrypt_params, "\"n\":524288,\"dklen\":32,\"p\":1,\"r\":8", EVM_ERR_LIMIT,
-				 "key file: scrypt with n 524288 and r 8 needs more memory than the limit");
+				 "scrypt with n 524288 and r 8 needs more memory than the limit");
 	check_change(scrypt_params, "\"n\":2,\"dklen\":32,\"p\":1,\"r\":4294967295", EVM_ERR_LIMIT,
-				 "key file: scrypt with n 2 and r 4294967295 needs more memory than the limit");
+				 "scrypt with n 2 and r 4294967295 needs more memory than the limit");
 	check_change(scrypt_params, "\"n\":4611686018427387904,\"dklen\":32,\"p\":1,\"r\":4294967295",
 				 EVM_ERR_LIMIT,
-				 "key file: scrypt with n 4611686018427387904 and r 4294967295 needs more memory "
+				 "scrypt with n 4611686018427387904 and r 4294967295 needs more memory "
 				 "than the limit");
 	check_change(scrypt_params, "\"n\":262144,\"dklen\":32,\"p\":5,\"r\":8", EVM_ERR_LIMIT,
-				 "key file: scrypt with n 262144, r 8 and p 5 takes longer than the limit");
+				 "scrypt with n 262144, r 8 and p 5 takes longer than the limit");
 	check_change(scrypt_params, "\"n\":2,\"dklen\":32,\"p\":1,\"r\":4294967296", EVM_ERR_LIMIT,
-				 "key file: scrypt r or p is too large");
+				 "scrypt r or p is too large");
 	check_text(replaced(replaced(good, kdf_name, "\"kdf\":\"pbkdf2\""), scrypt_params,
 						"\"c\":10000001,\"dklen\":32,\"prf\":\"hmac-sha256\""),
-			   EVM_ERR_LIMIT, "key file: 10000001 iterations of pbkdf2 are above the limit");
+			   EVM_ERR_LIMIT, "10000001 iterations of pbkdf2 are above the limit");
 	check_text(replaced(replaced(good, kdf_name, "\"kdf\":\"pbkdf2\""), scrypt_params,
 						"\"c\":10,\"dklen\":32,\"prf\":\"hmac-md5\""),
-			   EVM_ERR_MALFORMED, "key file: prf is not hmac-sha256");
+			   EVM_ERR_MALFORMED, "prf is not hmac-sha256");
 	check_text(replaced(replaced(good, kdf_name, "\"kdf\":\"pbkdf2\""), scrypt_params,
 						"\"c\":10,\"dklen\":32,\"prf\":\"hmac-sha256\""),
-			   EVM_ERR_MISMATCH, "key file: wrong password");
+			   EVM_ERR_MISMATCH, "wrong password");
 }
 
 TEST(keystore_size_is_limited)
@@ -149,5 +149,5 @@ TEST(keystore_size_is_limited)
 	static char text[EVM_KEYSTORE_MAX_BYTES + 2];
 
 	memset(text, ' ', sizeof(text) - 1);
-	check_text(text, EVM_ERR_LIMIT, "key file: longer than 65536 bytes");
+	check_text(text, EVM_ERR_LIMIT, "longer than 65536 bytes");
 }

@@ -18,10 +18,10 @@
 /* ---- canonical JSON --------------------------------------------------------- */
 
 static bool
-items_from_json(struct evm_arena *arena, struct evm_abi_value *out,
-				const struct evm_abi_type *type, const struct evm_json *node)
+items_from_json(struct evm_arena *arena, struct evm_abi_value *out, const struct evm_abi_type *type,
+				const struct evm_json *node)
 {
-	size_t		count = evm_json_array_size(node);
+	size_t count = evm_json_array_size(node);
 
 	if (evm_json_kind(node) != EVM_JSON_ARRAY ||
 		(type->kind == EVM_ABI_TUPLE && count != type->component_count))
@@ -30,8 +30,8 @@ items_from_json(struct evm_arena *arena, struct evm_abi_value *out,
 	out->item_count = count;
 	for (size_t i = 0; i < count; i++)
 	{
-		const struct evm_abi_type *inner = type->kind == EVM_ABI_TUPLE
-			? type->components[i].type : type->element;
+		const struct evm_abi_type *inner =
+			type->kind == EVM_ABI_TUPLE ? type->components[i].type : type->element;
 
 		if (!abi_value_from_json(arena, &out->items[i], inner, evm_json_array_get(node, i)))
 			return false;
@@ -41,11 +41,11 @@ items_from_json(struct evm_arena *arena, struct evm_abi_value *out,
 
 bool
 abi_value_from_json(struct evm_arena *arena, struct evm_abi_value *out,
-				const struct evm_abi_type *type, const struct evm_json *node)
+					const struct evm_abi_type *type, const struct evm_json *node)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
-	bool		negative;
+	bool negative;
 
 	memset(out, 0, sizeof(*out));
 	switch (type->kind)
@@ -80,8 +80,8 @@ same_items(struct evm_arena *arena, const struct evm_abi_value *value,
 		return false;
 	for (size_t i = 0; i < value->item_count; i++)
 	{
-		const struct evm_abi_type *inner = type->kind == EVM_ABI_TUPLE
-			? type->components[i].type : type->element;
+		const struct evm_abi_type *inner =
+			type->kind == EVM_ABI_TUPLE ? type->components[i].type : type->element;
 
 		if (!same_as_json(arena, &value->items[i], inner, evm_json_array_get(node, i)))
 			return false;
@@ -92,7 +92,7 @@ same_items(struct evm_arena *arena, const struct evm_abi_value *value,
 bool
 abi_same_text(struct evm_bytes bytes, const struct evm_json *node)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
 
 	return text != NULL && len == bytes.len && (len == 0 || memcmp(text, bytes.data, len) == 0);
@@ -103,7 +103,7 @@ static bool
 same_as_json(struct evm_arena *arena, const struct evm_abi_value *value,
 			 const struct evm_abi_type *type, const struct evm_json *node)
 {
-	char		digits[EVM_WORD_DECIMAL_BYTES];
+	char digits[EVM_WORD_DECIMAL_BYTES];
 	struct evm_bytes bytes;
 
 	if (!value->hashed && (type->kind == EVM_ABI_ARRAY || type->kind == EVM_ABI_TUPLE))
@@ -131,7 +131,7 @@ struct arguments
 {
 	struct evm_abi_param params[ARGUMENTS_MAX];
 	struct evm_abi_value values[ARGUMENTS_MAX];
-	size_t		count;
+	size_t count;
 };
 
 static enum vector_result
@@ -146,9 +146,9 @@ read_types(struct evm_arena *arena, struct arguments *out, const struct evm_json
 		return vector_fail(note, "the row has no types, or too many");
 	for (size_t i = 0; i < out->count; i++)
 	{
-		size_t		len;
+		size_t len;
 		const char *text = evm_json_string(evm_json_array_get(types, i), &len);
-		char	   *again;
+		char *again;
 
 		out->params[i].name = "";
 		out->params[i].indexed = false;
@@ -164,7 +164,7 @@ read_types(struct evm_arena *arena, struct arguments *out, const struct evm_json
 
 bool
 abi_values_from_json(struct evm_arena *arena, struct evm_abi_value *out,
-			const struct evm_abi_param *params, size_t count, const struct evm_json *node)
+					 const struct evm_abi_param *params, size_t count, const struct evm_json *node)
 {
 	if (evm_json_array_size(node) != count || count > ARGUMENTS_MAX)
 		return false;
@@ -178,8 +178,8 @@ abi_values_from_json(struct evm_arena *arena, struct evm_abi_value *out,
 
 enum vector_result
 abi_check_values(struct evm_arena *arena, const struct evm_abi_value *values,
-			 const struct evm_abi_param *params, size_t count, const struct evm_json *want,
-			 struct vector_note *note)
+				 const struct evm_abi_param *params, size_t count, const struct evm_json *want,
+				 struct vector_note *note)
 {
 	if (evm_json_array_size(want) != count)
 		return vector_fail(note, "%zu values instead of %zu", count, evm_json_array_size(want));
@@ -195,7 +195,7 @@ abi_check_values(struct evm_arena *arena, const struct evm_abi_value *values,
 
 enum vector_result
 abi_check_decoding(struct evm_arena *arena, const struct evm_abi_param *params, size_t count,
-			   struct evm_bytes data, const struct evm_json *want, struct vector_note *note)
+				   struct evm_bytes data, const struct evm_json *want, struct vector_note *note)
 {
 	struct evm_abi_value *values;
 	struct evm_error err;
@@ -235,8 +235,8 @@ check_roundtrip(struct evm_arena *arena, const struct evm_json *row, struct vect
 	if (!vector_bytes(arena, row, "enc", &encoded) ||
 		!abi_values_from_json(arena, arguments.values, arguments.params, arguments.count, want))
 		return vector_fail(note, "the row lacks enc or values");
-	if (evm_abi_encode(arena, &got, arguments.params, arguments.values, arguments.count,
-					   &err) != EVM_OK)
+	if (evm_abi_encode(arena, &got, arguments.params, arguments.values, arguments.count, &err) !=
+		EVM_OK)
 		return vector_fail(note, "the values do not encode: %s", err.message);
 	result = vector_same_bytes(note, "encoding", got.data, got.len, encoded.data, encoded.len);
 	if (result != VECTOR_PASS)
@@ -259,7 +259,7 @@ check_hostile(struct evm_arena *arena, const struct evm_json *row, struct vector
 	if (strcmp(expect, "reject") == 0)
 		return check_refusal(arena, &arguments, encoded, note);
 	return abi_check_decoding(arena, arguments.params, arguments.count, encoded,
-						  evm_json_object_get(row, "values"), note);
+							  evm_json_object_get(row, "values"), note);
 }
 
 /* Strings that are no UTF-8 have no canonical JSON: libraries show them with U+FFFD. */
@@ -270,8 +270,8 @@ has_bad_string(const struct evm_abi_value *value, const struct evm_abi_type *typ
 		return !evm_utf8_is_text(value->bytes.data, value->bytes.len);
 	for (size_t i = 0; i < value->item_count; i++)
 	{
-		if (has_bad_string(&value->items[i], type->kind == EVM_ABI_TUPLE
-						   ? type->components[i].type : type->element))
+		if (has_bad_string(&value->items[i],
+						   type->kind == EVM_ABI_TUPLE ? type->components[i].type : type->element))
 			return true;
 	}
 	return false;
@@ -289,7 +289,7 @@ some_library_agrees(struct evm_arena *arena, const struct arguments *arguments,
 		struct vector_note ignored;
 
 		if (abi_check_values(arena, values, arguments->params, arguments->count,
-						 evm_json_object_get(row, libraries[i]), &ignored) == VECTOR_PASS)
+							 evm_json_object_get(row, libraries[i]), &ignored) == VECTOR_PASS)
 			return true;
 	}
 	return false;
@@ -316,7 +316,8 @@ check_policy(struct evm_arena *arena, const struct evm_json *row, struct vector_
 	status = evm_abi_decode(arena, &values, arguments.params, arguments.count, encoded.data,
 							encoded.len, &err);
 	if (status == EVM_ERR_RANGE)
-		return strstr(err.message, "argument ") != NULL ? VECTOR_PASS
+		return strstr(err.message, "argument ") != NULL
+			? VECTOR_PASS
 			: vector_fail(note, "the message names no argument: %s", err.message);
 	/* A head is whole words; some libraries read bytesN from what is left of one. */
 	if (status == EVM_ERR_TRUNCATED && encoded.len % WORD_BYTES != 0)
@@ -328,7 +329,8 @@ check_policy(struct evm_arena *arena, const struct evm_json *row, struct vector_
 		if (has_bad_string(&values[i], arguments.params[i].type))
 			return VECTOR_PASS;
 	}
-	return some_library_agrees(arena, &arguments, values, row) ? VECTOR_PASS
+	return some_library_agrees(arena, &arguments, values, row)
+		? VECTOR_PASS
 		: vector_fail(note, "no library decodes it to the same");
 }
 
@@ -338,7 +340,7 @@ check_bomb(struct evm_arena *arena, const struct evm_json *row, struct vector_no
 	struct arguments arguments;
 	struct evm_bytes encoded;
 	struct evm_abi_value *values;
-	size_t		before;
+	size_t before;
 	enum vector_result result = read_types(arena, &arguments, row, note);
 
 	if (result != VECTOR_PASS)
@@ -371,7 +373,7 @@ check_packed(struct evm_arena *arena, const struct evm_json *row, struct vector_
 	if (!vector_bytes(arena, row, "packed", &packed) ||
 		!vector_bytes(arena, row, "keccak256", &want_hash) ||
 		!abi_values_from_json(arena, arguments.values, arguments.params, arguments.count,
-					 evm_json_object_get(row, "values")))
+							  evm_json_object_get(row, "values")))
 		return vector_fail(note, "the row lacks packed, keccak256 or values");
 	if (evm_abi_encode_packed(arena, &got, arguments.params, arguments.values, arguments.count,
 							  &err) != EVM_OK)
@@ -383,13 +385,11 @@ check_packed(struct evm_arena *arena, const struct evm_json *row, struct vector_
 	return vector_same_bytes(note, "hash", hash.b, sizeof(hash.b), want_hash.data, want_hash.len);
 }
 
-static const struct vector_family abi_value_families[] = {
-	{"abi_roundtrip", check_roundtrip},
-	{"abi_hostile", check_hostile},
-	{"abi_hostile_policy", check_policy},
-	{"abi_bomb", check_bomb},
-	{"packed", check_packed},
-	{NULL, NULL}
-};
+static const struct vector_family abi_value_families[] = {{"abi_roundtrip", check_roundtrip},
+														  {"abi_hostile", check_hostile},
+														  {"abi_hostile_policy", check_policy},
+														  {"abi_bomb", check_bomb},
+														  {"packed", check_packed},
+														  {NULL, NULL}};
 
 VECTOR_FAMILIES(abi_value_families);

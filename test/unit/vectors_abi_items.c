@@ -12,9 +12,9 @@
  */
 struct json_text
 {
-	char	   *data;
-	size_t		len;
-	size_t		size;
+	char *data;
+	size_t len;
+	size_t size;
 };
 
 static void
@@ -57,7 +57,7 @@ write_member(void *context, const char *name, const struct evm_json *value)
 static void
 write_json(struct json_text *out, const struct evm_json *node)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
 
 	switch (evm_json_kind(node))
@@ -97,8 +97,8 @@ write_json(struct json_text *out, const struct evm_json *node)
 
 /* The ABI of a member that is an item, or an array of items. */
 enum vector_result
-abi_read(struct evm_arena *arena, struct evm_abi *out, size_t *skipped,
-		 const struct evm_json *node, struct vector_note *note)
+abi_read(struct evm_arena *arena, struct evm_abi *out, size_t *skipped, const struct evm_json *node,
+		 struct vector_note *note)
 {
 	struct json_text text = {.size = ABI_TEXT_BYTES};
 	struct evm_error err;
@@ -118,11 +118,10 @@ abi_read(struct evm_arena *arena, struct evm_abi *out, size_t *skipped,
 
 enum vector_result
 abi_read_item(struct evm_arena *arena, const struct evm_abi_item **out, const struct evm_json *row,
-		  const char *member, struct vector_note *note)
+			  const char *member, struct vector_note *note)
 {
 	struct evm_abi abi;
-	enum vector_result result = abi_read(arena, &abi, NULL, evm_json_object_get(row, member),
-										 note);
+	enum vector_result result = abi_read(arena, &abi, NULL, evm_json_object_get(row, member), note);
 
 	if (result != VECTOR_PASS)
 		return result;
@@ -135,17 +134,16 @@ abi_read_item(struct evm_arena *arena, const struct evm_abi_item **out, const st
 /* signature, and selector or topic0, of the row. */
 enum vector_result
 abi_check_hashes(struct evm_arena *arena, const struct evm_abi_item *item,
-			 const struct evm_json *row, struct vector_note *note)
+				 const struct evm_json *row, struct vector_note *note)
 {
 	const char *signature = vector_text(row, "signature");
 	struct evm_bytes hash;
 
 	if (signature == NULL)
-		return VECTOR_PASS;		/* constructor, fallback, receive */
+		return VECTOR_PASS; /* constructor, fallback, receive */
 	if (strcmp(item->signature, signature) != 0)
 		return vector_fail(note, "the signature is %s", item->signature);
-	if (!vector_bytes(arena, row, "selector", &hash) &&
-		!vector_bytes(arena, row, "topic0", &hash))
+	if (!vector_bytes(arena, row, "selector", &hash) && !vector_bytes(arena, row, "topic0", &hash))
 		return VECTOR_PASS;
 	return vector_same_bytes(note, "hash", item->hash.b, hash.len, hash.data, hash.len);
 }
@@ -163,8 +161,8 @@ same_json(struct evm_arena *arena, const struct evm_abi_item *a, const struct ev
 		evm_abi_to_json(arena, &json_b, &abi_b) != EVM_OK)
 		return vector_fail(note, "it has no JSON");
 	if (json_a.len != json_b.len || memcmp(json_a.data, json_b.data, json_a.len) != 0)
-		return vector_fail(note, "%s: %.200s instead of %.200s", what,
-						   (const char *) json_a.data, (const char *) json_b.data);
+		return vector_fail(note, "%s: %.200s instead of %.200s", what, (const char *) json_a.data,
+						   (const char *) json_b.data);
 	return VECTOR_PASS;
 }
 
@@ -174,7 +172,7 @@ parse_fragment(struct evm_arena *arena, const struct evm_abi_item **out, const c
 {
 	struct evm_bytes fragment = {(const uint8_t *) text, strlen(text)};
 	struct evm_abi abi;
-	size_t		which;
+	size_t which;
 	struct evm_error err;
 
 	if (evm_abi_parse_fragments(arena, &abi, &fragment, 1, &which, &err) != EVM_OK)
@@ -185,8 +183,7 @@ parse_fragment(struct evm_arena *arena, const struct evm_abi_item **out, const c
 
 /* JSON and one line of Solidity both lead back to the item. */
 static enum vector_result
-check_item_text(struct evm_arena *arena, const struct evm_abi_item *item,
-				struct vector_note *note)
+check_item_text(struct evm_arena *arena, const struct evm_abi_item *item, struct vector_note *note)
 {
 	struct evm_abi abi = {item, 1};
 	struct evm_abi again;
@@ -197,8 +194,9 @@ check_item_text(struct evm_arena *arena, const struct evm_abi_item *item,
 	enum vector_result result;
 
 	if (evm_abi_to_json(arena, &json, &abi) != EVM_OK ||
-		evm_abi_parse_json(arena, &again, NULL, (const char *) json.data, json.len,
-						   &err) != EVM_OK || again.item_count != 1)
+		evm_abi_parse_json(arena, &again, NULL, (const char *) json.data, json.len, &err) !=
+			EVM_OK ||
+		again.item_count != 1)
 		return vector_fail(note, "its JSON does not parse");
 	result = same_json(arena, &again.items[0], item, "JSON of its JSON", note);
 	if (result == VECTOR_PASS)
@@ -228,13 +226,12 @@ check_signature(struct evm_arena *arena, const struct evm_json *row, struct vect
 
 /* An item whose types are not of the ABI is left out and counted. */
 static enum vector_result
-check_library_types(struct evm_arena *arena, const struct evm_json *row,
-					struct vector_note *note)
+check_library_types(struct evm_arena *arena, const struct evm_json *row, struct vector_note *note)
 {
 	struct evm_abi abi;
-	size_t		skipped;
-	enum vector_result result = abi_read(arena, &abi, &skipped,
-										 evm_json_object_get(row, "abi"), note);
+	size_t skipped;
+	enum vector_result result =
+		abi_read(arena, &abi, &skipped, evm_json_object_get(row, "abi"), note);
 
 	if (result != VECTOR_PASS)
 		return result;
@@ -312,13 +309,11 @@ check_calldata(struct evm_arena *arena, const struct evm_json *row, struct vecto
 	return abi_check_decoding(arena, item->outputs, item->output_count, returndata, returns, note);
 }
 
-static const struct vector_family abi_item_families[] = {
-	{"abi_signature", check_signature},
-	{"abi_library_types", check_library_types},
-	{"human_abi", check_human},
-	{"human_abi_reject", check_human_reject},
-	{"calldata", check_calldata},
-	{NULL, NULL}
-};
+static const struct vector_family abi_item_families[] = {{"abi_signature", check_signature},
+														 {"abi_library_types", check_library_types},
+														 {"human_abi", check_human},
+														 {"human_abi_reject", check_human_reject},
+														 {"calldata", check_calldata},
+														 {NULL, NULL}};
 
 VECTOR_FAMILIES(abi_item_families);

@@ -17,7 +17,7 @@ struct log
 {
 	const struct evm_abi_item *event;
 	struct evm_hash topics[TOPICS_MAX];
-	size_t		topic_count;
+	size_t topic_count;
 	struct evm_bytes data;
 };
 
@@ -60,11 +60,11 @@ check_topic(struct evm_arena *arena, const struct evm_json *row, const struct lo
 	struct evm_abi_value value;
 	struct evm_hash got;
 	struct evm_error err;
-	bool		hashed = evm_json_is_true(
-		evm_json_array_get(evm_json_object_get(row, "hashed"), argument));
+	bool hashed =
+		evm_json_is_true(evm_json_array_get(evm_json_object_get(row, "hashed"), argument));
 
 	if (hashed && evm_json_kind(preimage) == EVM_JSON_NULL)
-		return VECTOR_PASS;		/* an on-chain log: nobody knows */
+		return VECTOR_PASS; /* an on-chain log: nobody knows */
 	if (!abi_value_from_json(arena, &value, type, hashed ? preimage : arg))
 		return vector_fail(note, "argument %zu is not of its type", argument + 1);
 	if (evm_abi_encode_topic(arena, &got, type, &value, &err) != EVM_OK)
@@ -77,12 +77,11 @@ static enum vector_result
 check_topics(struct evm_arena *arena, const struct evm_json *row, const struct log *log,
 			 const struct evm_abi_value *values, struct vector_note *note)
 {
-	size_t		topic = log->event->anonymous ? 0 : 1;
+	size_t topic = log->event->anonymous ? 0 : 1;
 
 	for (size_t i = 0; i < log->event->input_count; i++)
 	{
-		bool		hashed = evm_json_is_true(
-			evm_json_array_get(evm_json_object_get(row, "hashed"), i));
+		bool hashed = evm_json_is_true(evm_json_array_get(evm_json_object_get(row, "hashed"), i));
 		enum vector_result result;
 
 		if (values[i].hashed != hashed)
@@ -100,7 +99,7 @@ check_topics(struct evm_arena *arena, const struct evm_json *row, const struct l
 static enum vector_result
 check_log(struct evm_arena *arena, const struct evm_json *row, struct vector_note *note)
 {
-	struct log	log;
+	struct log log;
 	struct evm_abi abi;
 	const struct evm_abi_item *found;
 	struct evm_abi_value *values;
@@ -113,10 +112,10 @@ check_log(struct evm_arena *arena, const struct evm_json *row, struct vector_not
 						   log.data.len, &err) != EVM_OK)
 		return vector_fail(note, "it is refused: %s", err.message);
 	result = abi_check_values(arena, values, log.event->inputs, log.event->input_count,
-						  evm_json_object_get(row, "args"), note);
+							  evm_json_object_get(row, "args"), note);
 	if (result == VECTOR_PASS)
 		result = check_topics(arena, row, &log, values, note);
-	abi = (struct evm_abi) {log.event, 1};
+	abi = (struct evm_abi){log.event, 1};
 	if (result == VECTOR_PASS &&
 		evm_abi_find_log(&found, &abi, log.topics, log.topic_count, &err) != EVM_OK)
 		return vector_fail(note, "its event is not found: %s", err.message);
@@ -126,7 +125,7 @@ check_log(struct evm_arena *arena, const struct evm_json *row, struct vector_not
 static enum vector_result
 check_log_reject(struct evm_arena *arena, const struct evm_json *row, struct vector_note *note)
 {
-	struct log	log;
+	struct log log;
 	struct evm_abi_value *values;
 	struct evm_error err = {.message = ""};
 	enum vector_result result = read_log(arena, &log, row, note);
@@ -145,10 +144,8 @@ static const char *
 revert_kind(enum evm_revert_kind kind)
 {
 	static const char *const names[] = {
-		[EVM_REVERT_EMPTY] = "empty",
-		[EVM_REVERT_ERROR] = "error",
-		[EVM_REVERT_PANIC] = "panic",
-		[EVM_REVERT_CUSTOM] = "custom",
+		[EVM_REVERT_EMPTY] = "empty",         [EVM_REVERT_ERROR] = "error",
+		[EVM_REVERT_PANIC] = "panic",         [EVM_REVERT_CUSTOM] = "custom",
 		[EVM_REVERT_UNKNOWN] = "undecodable",
 	};
 
@@ -170,13 +167,12 @@ is_safe_text(const char *text)
 }
 
 static enum vector_result
-check_panic(const struct evm_revert *revert, const struct evm_json *row,
-			struct vector_note *note)
+check_panic(const struct evm_revert *revert, const struct evm_json *row, struct vector_note *note)
 {
 	const char *code = vector_text(row, "panic_code");
 	const char *reason = vector_text(row, "panic_reason");
 	struct evm_word word;
-	uint64_t	want = UINT64_MAX;
+	uint64_t want = UINT64_MAX;
 
 	if (code == NULL || evm_quantity_decode(&word, code, strlen(code), NULL) != EVM_OK)
 		return vector_fail(note, "the row lacks panic_code");
@@ -223,14 +219,15 @@ check_error(struct evm_arena *arena, const struct evm_json *row, struct vector_n
 	if (revert.kind == EVM_REVERT_PANIC)
 		return check_panic(&revert, row, note);
 	if (revert.kind == EVM_REVERT_ERROR)
-		return abi_same_text(revert.args[0].bytes, evm_json_array_get(args, 0)) ? VECTOR_PASS
+		return abi_same_text(revert.args[0].bytes, evm_json_array_get(args, 0))
+			? VECTOR_PASS
 			: vector_fail(note, "the reason is %s", revert.text);
 	if (revert.kind == EVM_REVERT_CUSTOM)
 	{
 		if (strcmp(revert.error->signature, vector_text(row, "signature")) != 0)
 			return vector_fail(note, "the error is %s", revert.error->signature);
-		return abi_check_values(arena, revert.args, revert.error->inputs,
-								revert.error->input_count, args, note);
+		return abi_check_values(arena, revert.args, revert.error->inputs, revert.error->input_count,
+								args, note);
 	}
 	return VECTOR_PASS;
 }
@@ -256,12 +253,10 @@ check_error_policy(struct evm_arena *arena, const struct evm_json *row, struct v
 	return VECTOR_PASS;
 }
 
-static const struct vector_family abi_log_families[] = {
-	{"event_logs", check_log},
-	{"event_logs_reject", check_log_reject},
-	{"errors", check_error},
-	{"errors_policy", check_error_policy},
-	{NULL, NULL}
-};
+static const struct vector_family abi_log_families[] = {{"event_logs", check_log},
+														{"event_logs_reject", check_log_reject},
+														{"errors", check_error},
+														{"errors_policy", check_error_policy},
+														{NULL, NULL}};
 
 VECTOR_FAMILIES(abi_log_families);

@@ -178,8 +178,7 @@ read_transaction(struct evm_arena *arena, const struct evm_json *node, struct ev
 	tx->creates = evm_json_kind(evm_json_object_get(node, "to")) == EVM_JSON_NULL;
 	if (!member_u64(node, "type", &type) || !member_u64(node, "nonce", &tx->nonce) ||
 		!member_word(node, "gas", &tx->gas_limit) || !member_word(node, "value", &tx->value) ||
-		!vector_bytes(arena, node, "input", &tx->data) ||
-		!member_signature(node, &tx->signature) ||
+		!vector_bytes(arena, node, "input", &tx->data) || !member_signature(node, &tx->signature) ||
 		(tx->has_chain_id && !member_u64(node, "chainId", &tx->chain_id)) ||
 		(!tx->creates && !member_fixed(arena, node, "to", tx->to.b, 20)))
 		return false;
