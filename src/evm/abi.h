@@ -15,30 +15,30 @@
 #include "evm/status.h"
 
 /* Limits that refuse hostile input; every one is reached only by hostile input. */
-#define EVM_ABI_MAX_DEPTH 32			/* nesting of arrays and tuples in a type */
-#define EVM_ABI_MAX_COMPONENTS 1024		/* components of one tuple, arguments of one item */
-#define EVM_ABI_MAX_ITEMS 8192			/* items of one ABI */
-#define EVM_ABI_MAX_TYPE_NODES 16384	/* types inside one type (structs naming structs) */
-#define EVM_ABI_MAX_VALUES 1000000		/* leaves of one type or decoded value (offset bombs) */
+#define EVM_ABI_MAX_DEPTH 32         /* nesting of arrays and tuples in a type */
+#define EVM_ABI_MAX_COMPONENTS 1024  /* components of one tuple, arguments of one item */
+#define EVM_ABI_MAX_ITEMS 8192       /* items of one ABI */
+#define EVM_ABI_MAX_TYPE_NODES 16384 /* types inside one type (structs naming structs) */
+#define EVM_ABI_MAX_VALUES 1000000   /* leaves of one type or decoded value (offset bombs) */
 /*
  * How much more than its data a decoded value may hold, in leaves a word and in
  * bytes a byte.  An encoder that aliases nothing has 1; the rest is for those
  * that let offsets share a tail.
  */
 #define EVM_ABI_MAX_INFLATION 64
-#define EVM_ABI_MAX_INDEXED 3			/* of an event; one more when it is anonymous */
+#define EVM_ABI_MAX_INDEXED 3 /* of an event; one more when it is anonymous */
 
 enum evm_abi_kind
 {
-	EVM_ABI_UINT,				/* bits: 8..256 */
-	EVM_ABI_INT,				/* bits: 8..256 */
+	EVM_ABI_UINT, /* bits: 8..256 */
+	EVM_ABI_INT,  /* bits: 8..256 */
 	EVM_ABI_ADDRESS,
 	EVM_ABI_BOOL,
-	EVM_ABI_FIXED_BYTES,		/* bytes1..bytes32, size in bytes */
-	EVM_ABI_FUNCTION,			/* 24 bytes: address and selector */
+	EVM_ABI_FIXED_BYTES, /* bytes1..bytes32, size in bytes */
+	EVM_ABI_FUNCTION,    /* 24 bytes: address and selector */
 	EVM_ABI_BYTES,
 	EVM_ABI_STRING,
-	EVM_ABI_ARRAY,				/* T[] and T[n] */
+	EVM_ABI_ARRAY, /* T[] and T[n] */
 	EVM_ABI_TUPLE
 };
 
@@ -49,22 +49,22 @@ struct evm_abi_param;
 struct evm_abi_type
 {
 	enum evm_abi_kind kind;
-	unsigned	size;			/* bits of an integer, bytes of FIXED_BYTES */
-	uint64_t	length;			/* of an ARRAY, or EVM_ABI_DYNAMIC_LENGTH */
-	const struct evm_abi_type *element; /* of an ARRAY */
+	unsigned size;                          /* bits of an integer, bytes of FIXED_BYTES */
+	uint64_t length;                        /* of an ARRAY, or EVM_ABI_DYNAMIC_LENGTH */
+	const struct evm_abi_type *element;     /* of an ARRAY */
 	const struct evm_abi_param *components; /* of a TUPLE */
-	size_t		component_count;
-	bool		dynamic;		/* is encoded behind an offset */
-	size_t		head_size;		/* bytes in the head of the enclosing tuple: 32 when dynamic */
-	unsigned	depth;			/* arrays and tuples on the way to the deepest leaf */
-	size_t		nodes;			/* types in it, itself included */
+	size_t component_count;
+	bool dynamic;     /* is encoded behind an offset */
+	size_t head_size; /* bytes in the head of the enclosing tuple: 32 when dynamic */
+	unsigned depth;   /* arrays and tuples on the way to the deepest leaf */
+	size_t nodes;     /* types in it, itself included */
 };
 
 struct evm_abi_param
 {
-	const char *name;			/* "" when the ABI gives none; never NULL */
+	const char *name; /* "" when the ABI gives none; never NULL */
 	const struct evm_abi_type *type;
-	bool		indexed;		/* of an event */
+	bool indexed; /* of an event */
 };
 
 enum evm_abi_item_kind
@@ -88,22 +88,22 @@ enum evm_abi_mutability
 struct evm_abi_item
 {
 	enum evm_abi_item_kind kind;
-	const char *name;			/* "" for constructor, fallback, receive */
-	const char *signature;		/* canonical: transfer(address,uint256), constructor(string) */
+	const char *name;      /* "" for constructor, fallback, receive */
+	const char *signature; /* canonical: transfer(address,uint256), constructor(string) */
 	/* keccak256 of the signature: topic0, or the selector in front; zero where there is no name */
 	struct evm_hash hash;
 	enum evm_abi_mutability mutability;
-	bool		anonymous;		/* of an event */
+	bool anonymous; /* of an event */
 	const struct evm_abi_param *inputs;
-	size_t		input_count;
+	size_t input_count;
 	const struct evm_abi_param *outputs;
-	size_t		output_count;
+	size_t output_count;
 };
 
 struct evm_abi
 {
 	const struct evm_abi_item *items;
-	size_t		item_count;
+	size_t item_count;
 };
 
 /*
@@ -118,11 +118,11 @@ struct evm_abi
  */
 struct evm_abi_value
 {
-	bool		hashed;
+	bool hashed;
 	struct evm_word word;
 	struct evm_bytes bytes;
 	struct evm_abi_value *items;
-	size_t		item_count;
+	size_t item_count;
 };
 
 /* ---- types and items ---------------------------------------------------- */
@@ -271,9 +271,9 @@ struct evm_revert
 {
 	enum evm_revert_kind kind;
 	const char *text;
-	uint64_t	panic_code;		/* PANIC; UINT64_MAX when it needs more bits */
-	const struct evm_abi_item *error;	/* CUSTOM */
-	struct evm_abi_value *args;			/* CUSTOM: error->input_count of them; ERROR: one */
+	uint64_t panic_code;              /* PANIC; UINT64_MAX when it needs more bits */
+	const struct evm_abi_item *error; /* CUSTOM */
+	struct evm_abi_value *args;       /* CUSTOM: error->input_count of them; ERROR: one */
 };
 
 extern enum evm_status evm_abi_decode_revert(struct evm_arena *arena, struct evm_revert *out,
@@ -285,4 +285,4 @@ extern const char *evm_abi_panic_text(uint64_t code);
 /* Valid UTF-8 without NUL: may become a PostgreSQL text. */
 extern bool evm_utf8_is_text(const uint8_t *data, size_t len);
 
-#endif							/* EVM_ABI_H */
+#endif /* EVM_ABI_H */

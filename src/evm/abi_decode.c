@@ -24,8 +24,8 @@ budget(size_t amount, size_t max)
 }
 
 void
-evm_abi_decoder_init(struct evm_abi_decoder *decoder, struct evm_arena *arena,
-					 const uint8_t *data, size_t len, struct evm_error *err)
+evm_abi_decoder_init(struct evm_abi_decoder *decoder, struct evm_arena *arena, const uint8_t *data,
+					 size_t len, struct evm_error *err)
 {
 	decoder->arena = arena;
 	decoder->data = data;
@@ -63,8 +63,8 @@ static enum evm_status
 fail_integer(struct evm_abi_decoder *decoder, const struct evm_abi_type *type,
 			 const struct evm_word *word, size_t position)
 {
-	char		digits[EVM_WORD_DECIMAL_BYTES];
-	char		name[EVM_ABI_LEAF_NAME_BYTES];
+	char digits[EVM_WORD_DECIMAL_BYTES];
+	char name[EVM_ABI_LEAF_NAME_BYTES];
 
 	evm_word_to_decimal(digits, word, type->kind == EVM_ABI_INT);
 	evm_abi_leaf_name(name, type);
@@ -77,7 +77,7 @@ fail_integer(struct evm_abi_decoder *decoder, const struct evm_abi_type *type,
 static uint64_t
 load_u64(const uint8_t *data)
 {
-	uint64_t	value = 0;
+	uint64_t value = 0;
 
 	for (size_t i = 0; i < sizeof(value); i++)
 		value = value << 8 | data[i];
@@ -188,8 +188,7 @@ spend(size_t *left, size_t amount)
 
 /* ---- composite types ---------------------------------------------------------------------- */
 
-static enum evm_status decode_component(struct evm_abi_decoder *decoder,
-										struct evm_abi_value *out,
+static enum evm_status decode_component(struct evm_abi_decoder *decoder, struct evm_abi_value *out,
 										const struct evm_abi_type *type, size_t base,
 										size_t position);
 
@@ -217,7 +216,7 @@ evm_abi_decode_params(struct evm_abi_decoder *decoder, struct evm_abi_value *val
 					  const struct evm_abi_param *params, size_t count, size_t base,
 					  enum evm_abi_selection selection)
 {
-	size_t		position = base;
+	size_t position = base;
 	enum evm_status status = EVM_OK;
 
 	if (!push_step(decoder))
@@ -265,7 +264,7 @@ static enum evm_status
 decode_elements(struct evm_abi_decoder *decoder, struct evm_abi_value *out,
 				const struct evm_abi_type *element, size_t count, size_t base)
 {
-	size_t		position = base;
+	size_t position = base;
 	enum evm_status status = EVM_OK;
 
 	if (count > (decoder->len - base) / element->head_size)
@@ -290,7 +289,7 @@ decode_elements(struct evm_abi_decoder *decoder, struct evm_abi_value *out,
 static enum evm_status
 decode_bytes(struct evm_abi_decoder *decoder, struct evm_abi_value *out, size_t position)
 {
-	size_t		len;
+	size_t len;
 	enum evm_status status = read_length(decoder, position, &len);
 
 	if (status != EVM_OK)
@@ -310,7 +309,7 @@ static enum evm_status
 decode_tail(struct evm_abi_decoder *decoder, struct evm_abi_value *out,
 			const struct evm_abi_type *type, size_t position)
 {
-	size_t		count;
+	size_t count;
 	enum evm_status status;
 
 	if (!spend(&decoder->leaves_left, 1))
@@ -336,7 +335,7 @@ static enum evm_status
 decode_component(struct evm_abi_decoder *decoder, struct evm_abi_value *out,
 				 const struct evm_abi_type *type, size_t base, size_t position)
 {
-	size_t		offset;
+	size_t offset;
 
 	if (type->dynamic)
 	{

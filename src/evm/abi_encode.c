@@ -26,11 +26,11 @@ static enum evm_status
 check_integer(const struct evm_abi_path *path, const struct evm_abi_type *type,
 			  const struct evm_word *word, struct evm_error *err)
 {
-	bool		is_signed = type->kind == EVM_ABI_INT;
-	bool		fits = is_signed ? evm_word_fits_signed(word, type->size)
-		: evm_word_fits_unsigned(word, type->size);
-	char		digits[EVM_WORD_DECIMAL_BYTES];
-	char		name[EVM_ABI_LEAF_NAME_BYTES];
+	bool is_signed = type->kind == EVM_ABI_INT;
+	bool fits = is_signed ? evm_word_fits_signed(word, type->size)
+						  : evm_word_fits_unsigned(word, type->size);
+	char digits[EVM_WORD_DECIMAL_BYTES];
+	char name[EVM_ABI_LEAF_NAME_BYTES];
 
 	if (fits)
 		return EVM_OK;
@@ -43,7 +43,7 @@ static enum evm_status
 check_length(const struct evm_abi_path *path, const struct evm_abi_type *type, size_t wanted,
 			 const struct evm_abi_value *value, struct evm_error *err)
 {
-	char		name[EVM_ABI_LEAF_NAME_BYTES];
+	char name[EVM_ABI_LEAF_NAME_BYTES];
 
 	if (value->bytes.len == wanted)
 		return EVM_OK;
@@ -67,7 +67,7 @@ check_array(struct evm_abi_path *path, const struct evm_abi_type *type,
 	path->depth++;
 	for (size_t i = 0; i < value->item_count && status == EVM_OK; i++)
 	{
-		path->steps[path->depth - 1] = (struct evm_abi_step) {NULL, i};
+		path->steps[path->depth - 1] = (struct evm_abi_step){NULL, i};
 		status = evm_abi_check_value(path, type->element, &value->items[i], err);
 	}
 	path->depth--;
@@ -129,7 +129,7 @@ evm_abi_check_values(struct evm_abi_path *path, const struct evm_abi_param *para
 	path->depth++;
 	for (size_t i = 0; i < count && status == EVM_OK; i++)
 	{
-		path->steps[path->depth - 1] = (struct evm_abi_step) {&params[i], i};
+		path->steps[path->depth - 1] = (struct evm_abi_step){&params[i], i};
 		status = evm_abi_check_value(path, params[i].type, &values[i], err);
 	}
 	path->depth--;
@@ -163,7 +163,7 @@ component_size(const struct evm_abi_type *type, const struct evm_abi_value *valu
 static size_t
 array_size(const struct evm_abi_type *element, const struct evm_abi_value *value)
 {
-	size_t		size = 0;
+	size_t size = 0;
 
 	if (!element->dynamic)
 	{
@@ -177,10 +177,9 @@ array_size(const struct evm_abi_type *element, const struct evm_abi_value *value
 }
 
 static size_t
-sequence_size(const struct evm_abi_param *params, const struct evm_abi_value *values,
-			  size_t count)
+sequence_size(const struct evm_abi_param *params, const struct evm_abi_value *values, size_t count)
 {
-	size_t		size = 0;
+	size_t size = 0;
 
 	for (size_t i = 0; i < count && size <= MAX_ENCODED_BYTES; i++)
 		size = add_sizes(size, component_size(params[i].type, &values[i]));
@@ -195,10 +194,9 @@ tail_size(const struct evm_abi_type *type, const struct evm_abi_value *value)
 		return sequence_size(type->components, value->items, value->item_count);
 	if (type->kind == EVM_ABI_ARRAY)
 	{
-		size_t		size = array_size(type->element, value);
+		size_t size = array_size(type->element, value);
 
-		return type->length == EVM_ABI_DYNAMIC_LENGTH ? add_sizes(size, EVM_ABI_WORD_BYTES)
-			: size;
+		return type->length == EVM_ABI_DYNAMIC_LENGTH ? add_sizes(size, EVM_ABI_WORD_BYTES) : size;
 	}
 	if (value->bytes.len > MAX_ENCODED_BYTES)
 		return TOO_LARGE;
@@ -241,9 +239,9 @@ evm_abi_write_word(uint8_t out[EVM_ABI_WORD_BYTES], const struct evm_abi_type *t
 /* Where the next head and the next tail go; offsets count from base. */
 struct cursor
 {
-	uint8_t    *base;
-	uint8_t    *head;
-	uint8_t    *tail;
+	uint8_t *base;
+	uint8_t *head;
+	uint8_t *tail;
 };
 
 static void write_component(struct cursor *cursor, const struct evm_abi_type *type,
@@ -285,7 +283,7 @@ write_static(struct cursor *cursor, const struct evm_abi_type *type,
 static uint8_t *
 write_bytes(uint8_t *out, struct evm_bytes bytes)
 {
-	size_t		padded = evm_abi_padded(bytes.len);
+	size_t padded = evm_abi_padded(bytes.len);
 
 	write_number(out, bytes.len);
 	out += EVM_ABI_WORD_BYTES;
@@ -335,8 +333,7 @@ write_component(struct cursor *cursor, const struct evm_abi_type *type,
 	write_number(cursor->head, (size_t) (cursor->tail - cursor->base));
 	cursor->head += EVM_ABI_WORD_BYTES;
 	if (type->kind == EVM_ABI_TUPLE)
-		cursor->tail = write_tuple(cursor->tail, type->components, value->items,
-								   value->item_count);
+		cursor->tail = write_tuple(cursor->tail, type->components, value->items, value->item_count);
 	else if (type->kind == EVM_ABI_ARRAY)
 		cursor->tail = write_array(cursor->tail, type, value);
 	else
@@ -348,12 +345,12 @@ write_component(struct cursor *cursor, const struct evm_abi_type *type,
 /* prefix_len bytes are left free in front. */
 static enum evm_status
 encode_behind(struct evm_arena *arena, struct evm_bytes *out, size_t prefix_len,
-			  const struct evm_abi_param *params, const struct evm_abi_value *values,
-			  size_t count, uint8_t **written, struct evm_error *err)
+			  const struct evm_abi_param *params, const struct evm_abi_value *values, size_t count,
+			  uint8_t **written, struct evm_error *err)
 {
 	struct evm_abi_path path = {.depth = 0};
 	enum evm_status status = evm_abi_check_values(&path, params, values, count, err);
-	size_t		size;
+	size_t size;
 
 	if (status != EVM_OK)
 		return status;
@@ -374,7 +371,7 @@ enum evm_status
 evm_abi_encode(struct evm_arena *arena, struct evm_bytes *out, const struct evm_abi_param *params,
 			   const struct evm_abi_value *values, size_t count, struct evm_error *err)
 {
-	uint8_t    *written;
+	uint8_t *written;
 
 	return encode_behind(arena, out, 0, params, values, count, &written, err);
 }
@@ -384,7 +381,7 @@ evm_abi_encode_call(struct evm_arena *arena, struct evm_bytes *out,
 					const struct evm_abi_item *function, const struct evm_abi_value *values,
 					size_t count, struct evm_error *err)
 {
-	uint8_t    *written;
+	uint8_t *written;
 	enum evm_status status;
 
 	if (count != function->input_count)

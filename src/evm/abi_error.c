@@ -17,12 +17,14 @@
 #define QUANTITY_TEXT_BYTES 67
 #define ELLIPSIS "\xe2\x80\xa6"
 
-static const struct evm_abi_type string_type = {
-	.kind = EVM_ABI_STRING, .dynamic = true, .head_size = EVM_ABI_WORD_BYTES, .nodes = 1
-};
-static const struct evm_abi_type uint256_type = {
-	.kind = EVM_ABI_UINT, .size = 256, .head_size = EVM_ABI_WORD_BYTES, .nodes = 1
-};
+static const struct evm_abi_type string_type = {.kind = EVM_ABI_STRING,
+												.dynamic = true,
+												.head_size = EVM_ABI_WORD_BYTES,
+												.nodes = 1};
+static const struct evm_abi_type uint256_type = {.kind = EVM_ABI_UINT,
+												 .size = 256,
+												 .head_size = EVM_ABI_WORD_BYTES,
+												 .nodes = 1};
 static const struct evm_abi_param error_params[] = {{"", &string_type, false}};
 static const struct evm_abi_param panic_params[] = {{"", &uint256_type, false}};
 
@@ -89,7 +91,7 @@ describe_error(struct evm_arena *arena, struct evm_revert *out, struct evm_abi_v
 static void
 write_panic_code(struct evm_abi_text *text, const struct evm_word *code)
 {
-	char		digits[QUANTITY_TEXT_BYTES];
+	char digits[QUANTITY_TEXT_BYTES];
 
 	(void) evm_quantity_encode(digits, code);
 	evm_abi_text_str(text, evm_word_bits(code) <= 4 ? "0x0" : "0x");
@@ -119,8 +121,8 @@ describe_panic(struct evm_arena *arena, struct evm_revert *out, struct evm_abi_v
 }
 
 static enum evm_status
-describe_custom(struct evm_arena *arena, struct evm_revert *out,
-				const struct evm_abi_item *error, struct evm_abi_value *args)
+describe_custom(struct evm_arena *arena, struct evm_revert *out, const struct evm_abi_item *error,
+				struct evm_abi_value *args)
 {
 	struct evm_abi_text text = {.arena = arena, .limit = TEXT_MAX_BYTES};
 
@@ -136,8 +138,8 @@ static enum evm_status
 describe_unknown(struct evm_arena *arena, struct evm_revert *out, const uint8_t *data, size_t len)
 {
 	struct evm_abi_text text = {.arena = arena};
-	char		digits[2 * UNKNOWN_SHOWN_BYTES];
-	size_t		shown = len < UNKNOWN_SHOWN_BYTES ? len : UNKNOWN_SHOWN_BYTES;
+	char digits[2 * UNKNOWN_SHOWN_BYTES];
+	size_t shown = len < UNKNOWN_SHOWN_BYTES ? len : UNKNOWN_SHOWN_BYTES;
 
 	out->kind = EVM_REVERT_UNKNOWN;
 	evm_hex_digits(digits, data, shown);
@@ -163,9 +165,9 @@ static enum evm_status
 decode_args(struct evm_arena *arena, struct evm_abi_value **args,
 			const struct evm_abi_param *params, size_t count, const uint8_t *data, size_t len)
 {
-	enum evm_status status = evm_abi_decode(arena, args, params, count,
-											data + EVM_ABI_SELECTOR_BYTES,
-											len - EVM_ABI_SELECTOR_BYTES, NULL);
+	enum evm_status status =
+		evm_abi_decode(arena, args, params, count, data + EVM_ABI_SELECTOR_BYTES,
+					   len - EVM_ABI_SELECTOR_BYTES, NULL);
 
 	if (status != EVM_OK)
 		*args = NULL;

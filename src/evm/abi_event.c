@@ -32,7 +32,7 @@ static enum evm_status
 check_topics(const struct evm_abi_item *event, const struct evm_hash *topics, size_t topic_count,
 			 struct evm_error *err)
 {
-	int			shown = evm_abi_shown(strlen(event->signature));
+	int shown = evm_abi_shown(strlen(event->signature));
 
 	if (!event->anonymous && !is_topic0(event, topics, topic_count))
 		return evm_fail(err, EVM_ERR_MISMATCH, 0, "the log is not one of %.*s: another topic0",
@@ -61,7 +61,7 @@ static enum evm_status
 decode_topics(struct evm_abi_decoder *decoder, struct evm_abi_value *values,
 			  const struct evm_abi_item *event, const struct evm_hash *topics)
 {
-	size_t		topic = first_indexed_topic(event);
+	size_t topic = first_indexed_topic(event);
 	enum evm_status status = EVM_OK;
 
 	decoder->path.depth = 1;
@@ -71,7 +71,7 @@ decode_topics(struct evm_abi_decoder *decoder, struct evm_abi_value *values,
 
 		if (!param->indexed)
 			continue;
-		decoder->path.steps[0] = (struct evm_abi_step) {param, i};
+		decoder->path.steps[0] = (struct evm_abi_step){param, i};
 		status = decode_topic(decoder, &values[i], param->type, &topics[topic]);
 		topic++;
 	}
@@ -115,7 +115,7 @@ enum evm_status
 evm_abi_find_log(const struct evm_abi_item **out, const struct evm_abi *abi,
 				 const struct evm_hash *topics, size_t topic_count, struct evm_error *err)
 {
-	size_t		anonymous = 0;
+	size_t anonymous = 0;
 
 	*out = NULL;
 	for (size_t i = 0; i < abi->item_count; i++)
@@ -138,7 +138,8 @@ evm_abi_find_log(const struct evm_abi_item **out, const struct evm_abi *abi,
 		return EVM_OK;
 	*out = NULL;
 	return evm_fail(err, EVM_ERR_MISMATCH, 0,
-					anonymous == 0 ? "no event of the ABI has topic0 and the %zu topics of the log"
-					: "several anonymous events of the ABI have the %zu topics of the log",
+					anonymous == 0
+						? "no event of the ABI has topic0 and the %zu topics of the log"
+						: "several anonymous events of the ABI have the %zu topics of the log",
 					topic_count);
 }

@@ -13,12 +13,12 @@
 struct comparison
 {
 	struct evm_abi_parser text;
-	const char *canonical;		/* what has not been matched yet */
-	unsigned	depth;
-	size_t		param;			/* of the outermost parentheses */
-	bool		type_seen;		/* of the parameter: words behind it are no types */
-	bool		says_indexed;
-	bool		wrong_indexed;
+	const char *canonical; /* what has not been matched yet */
+	unsigned depth;
+	size_t param;   /* of the outermost parentheses */
+	bool type_seen; /* of the parameter: words behind it are no types */
+	bool says_indexed;
+	bool wrong_indexed;
 };
 
 static bool
@@ -42,7 +42,7 @@ match_word(struct comparison *comparison, struct evm_abi_slice word,
 		return true;
 	}
 	if (comparison->type_seen)
-		return true;			/* a data location, "payable", or a name */
+		return true; /* a data location, "payable", or a name */
 	if (evm_abi_slice_is(word, "tuple"))
 		return true;
 	comparison->type_seen = true;
@@ -82,7 +82,7 @@ static size_t
 count_indexed_words(const char *text)
 {
 	struct evm_abi_parser parser = {.text = text, .len = strlen(text)};
-	size_t		count = 0;
+	size_t count = 0;
 
 	while (!evm_abi_at_end(&parser))
 	{
@@ -101,11 +101,9 @@ static bool
 signature_matches(const struct evm_abi_item *item, const char *text)
 {
 	const char *open = strchr(text, '(');
-	size_t		name_len = (size_t) (open - text);
-	struct comparison comparison = {
-		.text = {.text = open, .len = strlen(open)},
-		.canonical = item->signature
-	};
+	size_t name_len = (size_t) (open - text);
+	struct comparison comparison = {.text = {.text = open, .len = strlen(open)},
+									.canonical = item->signature};
 
 	while (name_len > 0 && text[name_len - 1] == ' ')
 		name_len--;
@@ -114,7 +112,7 @@ signature_matches(const struct evm_abi_item *item, const char *text)
 	while (!evm_abi_at_end(&comparison.text))
 	{
 		struct evm_abi_slice word = evm_abi_peek_word(&comparison.text);
-		bool		matched;
+		bool matched;
 
 		if (word.len > 0)
 		{
@@ -144,8 +142,9 @@ is_wanted(const struct evm_abi_item *item, enum evm_abi_item_kind kind, const ch
 		if (strcmp(item->name, wanted) == 0)
 			return true;
 	}
-	else if (wanted[0] == '\0' || (strncmp(item->signature, wanted, strlen(wanted)) == 0 &&
-								   item->signature[strlen(wanted)] == '('))
+	else if (wanted[0] == '\0' ||
+			 (strncmp(item->signature, wanted, strlen(wanted)) == 0 &&
+			  item->signature[strlen(wanted)] == '('))
 		return true;
 	return strchr(wanted, '(') != NULL && signature_matches(item, wanted);
 }
@@ -169,15 +168,15 @@ is_same(const struct evm_abi_item *a, const struct evm_abi_item *b)
 /* A list of signatures or names that ends where the message does. */
 struct listing
 {
-	char		text[EVM_ERROR_MESSAGE_BYTES];
-	size_t		len;
+	char text[EVM_ERROR_MESSAGE_BYTES];
+	size_t len;
 };
 
 static void
 list_text(struct listing *listing, const char *text)
 {
-	size_t		len = strlen(text);
-	size_t		room = sizeof(listing->text) - 1 - listing->len;
+	size_t len = strlen(text);
+	size_t room = sizeof(listing->text) - 1 - listing->len;
 
 	if (len > room)
 		len = room;
@@ -199,8 +198,8 @@ static void
 list_item(struct listing *listing, const struct evm_abi_item *item)
 {
 	const char *rest = item->signature;
-	unsigned	depth = 0;
-	size_t		param = 0;
+	unsigned depth = 0;
+	size_t param = 0;
 
 	if (evm_abi_indexed_count(item) == 0)
 	{
@@ -210,7 +209,7 @@ list_item(struct listing *listing, const struct evm_abi_item *item)
 	list_entry(listing, "");
 	for (; *rest != '\0'; rest++)
 	{
-		char		c[2] = {*rest, '\0'};
+		char c[2] = {*rest, '\0'};
 
 		if (depth == 1 && (*rest == ',' || *rest == ')'))
 		{
@@ -230,7 +229,7 @@ fail_unknown(const struct evm_abi *abi, enum evm_abi_item_kind kind, const char 
 {
 	struct listing listing = {.len = 0};
 	const char *word = evm_abi_kind_word(kind);
-	int			shown = evm_abi_shown(strlen(wanted));
+	int shown = evm_abi_shown(strlen(wanted));
 
 	for (size_t i = 0; i < abi->item_count && listing.len + 1 < sizeof(listing.text); i++)
 	{

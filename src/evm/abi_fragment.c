@@ -14,31 +14,29 @@
 struct named_struct
 {
 	struct evm_abi_slice name;
-	size_t		fragment;		/* where it is declared */
-	size_t		body;			/* offset behind its "{" */
-	bool		resolving;
-	const struct evm_abi_type *type;	/* NULL until resolved */
+	size_t fragment; /* where it is declared */
+	size_t body;     /* offset behind its "{" */
+	bool resolving;
+	const struct evm_abi_type *type; /* NULL until resolved */
 };
 
 struct evm_abi_scope
 {
 	const struct evm_bytes *fragments;
-	struct named_struct *structs;	/* sorted by name */
-	size_t		count;
-	size_t		current;		/* the fragment that is being read */
+	struct named_struct *structs; /* sorted by name */
+	size_t count;
+	size_t current; /* the fragment that is being read */
 };
 
 static struct evm_abi_parser
 parser_of(struct evm_arena *arena, struct evm_abi_scope *scope, size_t fragment,
 		  struct evm_error *err)
 {
-	struct evm_abi_parser parser = {
-		.arena = arena,
-		.text = (const char *) scope->fragments[fragment].data,
-		.len = scope->fragments[fragment].len,
-		.scope = scope,
-		.err = err
-	};
+	struct evm_abi_parser parser = {.arena = arena,
+									.text = (const char *) scope->fragments[fragment].data,
+									.len = scope->fragments[fragment].len,
+									.scope = scope,
+									.err = err};
 
 	scope->current = fragment;
 	return parser;
@@ -59,7 +57,7 @@ take_end(struct evm_abi_parser *parser)
 static int
 compare_slices(struct evm_abi_slice a, struct evm_abi_slice b)
 {
-	int			order = memcmp(a.text, b.text, a.len < b.len ? a.len : b.len);
+	int order = memcmp(a.text, b.text, a.len < b.len ? a.len : b.len);
 
 	if (order != 0)
 		return order;
@@ -78,7 +76,7 @@ static enum evm_status
 take_members(struct evm_abi_parser *parser, const struct evm_abi_type **out)
 {
 	struct evm_abi_list members = {NULL, 0, 0};
-	size_t		start = parser->pos;
+	size_t start = parser->pos;
 
 	while (!evm_abi_accept(parser, '}'))
 	{
@@ -90,8 +88,7 @@ take_members(struct evm_abi_parser *parser, const struct evm_abi_type **out)
 							"a struct has more than %d members", EVM_ABI_MAX_COMPONENTS);
 		member = evm_abi_list_push(parser->arena, &members, sizeof(*member));
 		if (member == NULL)
-			return evm_fail(parser->err, EVM_ERR_MEMORY, parser->pos,
-							"out of memory for structs");
+			return evm_fail(parser->err, EVM_ERR_MEMORY, parser->pos, "out of memory for structs");
 		status = evm_abi_take_param(parser, member, EVM_ABI_INDEXED_REFUSED);
 		if (status != EVM_OK)
 			return status;
@@ -100,8 +97,7 @@ take_members(struct evm_abi_parser *parser, const struct evm_abi_type **out)
 		if (!evm_abi_accept(parser, ';'))
 			return evm_abi_expected(parser, "\";\"");
 	}
-	return evm_abi_type_tuple(parser->arena, out, members.data, members.count, start,
-							  parser->err);
+	return evm_abi_type_tuple(parser->arena, out, members.data, members.count, start, parser->err);
 }
 
 static enum evm_status
@@ -127,7 +123,7 @@ evm_abi_scope_find(struct evm_abi_parser *parser, const struct evm_abi_type **ou
 {
 	struct evm_abi_scope *scope = parser->scope;
 	struct named_struct wanted = {.name = name};
-	size_t		outer = scope->current;
+	size_t outer = scope->current;
 	struct named_struct *found;
 
 	*out = NULL;
@@ -137,8 +133,8 @@ evm_abi_scope_find(struct evm_abi_parser *parser, const struct evm_abi_type **ou
 	if (found == NULL)
 		return EVM_OK;
 	if (found->resolving)
-		return evm_fail(parser->err, EVM_ERR_SYNTAX, parser->pos,
-						"the struct %.*s contains itself", evm_abi_shown(name.len), name.text);
+		return evm_fail(parser->err, EVM_ERR_SYNTAX, parser->pos, "the struct %.*s contains itself",
+						evm_abi_shown(name.len), name.text);
 	if (found->type == NULL)
 	{
 		enum evm_status status;
@@ -233,11 +229,11 @@ check_structs(struct evm_arena *arena, struct evm_abi_scope *scope, struct evm_e
 
 struct modifiers
 {
-	bool		has_mutability;
+	bool has_mutability;
 	enum evm_abi_mutability mutability;
-	bool		has_visibility;
-	bool		is_virtual;
-	bool		overrides;
+	bool has_visibility;
+	bool is_virtual;
+	bool overrides;
 };
 
 static bool
@@ -247,11 +243,9 @@ mutability_of(struct evm_abi_slice word, enum evm_abi_mutability *out)
 	{
 		const char *word;
 		enum evm_abi_mutability mutability;
-	}			words[] = {
-		{"view", EVM_ABI_VIEW},
-		{"pure", EVM_ABI_PURE},
-		{"payable", EVM_ABI_PAYABLE},
-		{"nonpayable", EVM_ABI_NONPAYABLE},
+	} words[] = {
+		{"view", EVM_ABI_VIEW},       {"pure", EVM_ABI_PURE},
+		{"payable", EVM_ABI_PAYABLE}, {"nonpayable", EVM_ABI_NONPAYABLE},
 		{"constant", EVM_ABI_VIEW},
 	};
 
@@ -312,8 +306,8 @@ take_modifiers(struct evm_abi_parser *parser, struct modifiers *out)
 	{
 		struct evm_abi_slice word = evm_abi_peek_word(parser);
 		enum evm_abi_mutability mutability;
-		bool		taken = false;
-		bool		is_override = evm_abi_slice_is(word, "override");
+		bool taken = false;
+		bool is_override = evm_abi_slice_is(word, "override");
 
 		if (mutability_of(word, &mutability))
 		{
@@ -361,8 +355,8 @@ take_function(struct evm_abi_parser *parser, struct evm_abi_item *item)
 	enum evm_status status = take_name(parser, item);
 
 	if (status == EVM_OK)
-		status = evm_abi_take_params(parser, &item->inputs, &item->input_count,
-									 EVM_ABI_INDEXED_REFUSED);
+		status =
+			evm_abi_take_params(parser, &item->inputs, &item->input_count, EVM_ABI_INDEXED_REFUSED);
 	if (status == EVM_OK)
 		status = take_modifiers(parser, &modifiers);
 	item->mutability = modifiers.mutability;
@@ -378,8 +372,8 @@ take_event(struct evm_abi_parser *parser, struct evm_abi_item *item)
 	enum evm_status status = take_name(parser, item);
 
 	if (status == EVM_OK)
-		status = evm_abi_take_params(parser, &item->inputs, &item->input_count,
-									 EVM_ABI_INDEXED_ALLOWED);
+		status =
+			evm_abi_take_params(parser, &item->inputs, &item->input_count, EVM_ABI_INDEXED_ALLOWED);
 	if (status == EVM_OK)
 		item->anonymous = evm_abi_accept_word(parser, "anonymous");
 	return status;
@@ -392,16 +386,15 @@ take_error(struct evm_abi_parser *parser, struct evm_abi_item *item)
 
 	if (status != EVM_OK)
 		return status;
-	return evm_abi_take_params(parser, &item->inputs, &item->input_count,
-							   EVM_ABI_INDEXED_REFUSED);
+	return evm_abi_take_params(parser, &item->inputs, &item->input_count, EVM_ABI_INDEXED_REFUSED);
 }
 
 static enum evm_status
 take_constructor(struct evm_abi_parser *parser, struct evm_abi_item *item)
 {
 	struct modifiers modifiers = {.mutability = EVM_ABI_NONPAYABLE};
-	enum evm_status status = evm_abi_take_params(parser, &item->inputs, &item->input_count,
-												 EVM_ABI_INDEXED_REFUSED);
+	enum evm_status status =
+		evm_abi_take_params(parser, &item->inputs, &item->input_count, EVM_ABI_INDEXED_REFUSED);
 
 	if (status == EVM_OK)
 		status = take_modifiers(parser, &modifiers);
@@ -414,11 +407,10 @@ static enum evm_status
 take_fallback(struct evm_abi_parser *parser, struct evm_abi_item *item)
 {
 	const struct evm_abi_param *ignored;
-	size_t		count;
-	size_t		start = parser->pos;
+	size_t count;
+	size_t start = parser->pos;
 	struct modifiers modifiers = {.mutability = EVM_ABI_NONPAYABLE};
-	enum evm_status status = evm_abi_take_params(parser, &ignored, &count,
-												 EVM_ABI_INDEXED_REFUSED);
+	enum evm_status status = evm_abi_take_params(parser, &ignored, &count, EVM_ABI_INDEXED_REFUSED);
 
 	if (status == EVM_OK && (count > 1 || (count == 1 && ignored[0].type->kind != EVM_ABI_BYTES)))
 		return evm_fail(parser->err, EVM_ERR_SYNTAX, start,
@@ -435,9 +427,9 @@ static enum evm_status
 take_receive(struct evm_abi_parser *parser, struct evm_abi_item *item)
 {
 	struct modifiers modifiers = {.mutability = EVM_ABI_PAYABLE};
-	size_t		start = parser->pos;
-	enum evm_status status = evm_abi_take_params(parser, &item->inputs, &item->input_count,
-												 EVM_ABI_INDEXED_REFUSED);
+	size_t start = parser->pos;
+	enum evm_status status =
+		evm_abi_take_params(parser, &item->inputs, &item->input_count, EVM_ABI_INDEXED_REFUSED);
 
 	if (status == EVM_OK && item->input_count > 0)
 		return evm_fail(parser->err, EVM_ERR_SYNTAX, start, "receive has no parameters");
@@ -453,7 +445,7 @@ struct declaration
 {
 	const char *keyword;
 	enum evm_abi_item_kind kind;
-	enum evm_status (*take) (struct evm_abi_parser *parser, struct evm_abi_item *item);
+	enum evm_status (*take)(struct evm_abi_parser *parser, struct evm_abi_item *item);
 };
 
 /* A bare "transfer(address)" is a function, and so is "error(uint256)". */
@@ -515,8 +507,8 @@ is_struct(const struct evm_abi_parser *parser)
 }
 
 static enum evm_status
-take_items(struct evm_arena *arena, struct evm_abi *out, struct evm_abi_scope *scope,
-		   size_t count, struct evm_error *err)
+take_items(struct evm_arena *arena, struct evm_abi *out, struct evm_abi_scope *scope, size_t count,
+		   struct evm_error *err)
 {
 	struct evm_abi_list items = {NULL, 0, 0};
 

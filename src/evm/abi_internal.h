@@ -9,10 +9,10 @@
 
 #define EVM_ABI_WORD_BYTES 32
 #define EVM_ABI_ADDRESS_BYTES 20
-#define EVM_ABI_FUNCTION_BYTES 24	/* an address and a selector */
+#define EVM_ABI_FUNCTION_BYTES 24 /* an address and a selector */
 #define EVM_ABI_SELECTOR_BYTES 4
-#define EVM_ABI_LEAF_NAME_BYTES 16	/* "function", "uint256", "bytes32" */
-#define EVM_ABI_SHOWN_BYTES 64	/* of a name or word of the input, in a message */
+#define EVM_ABI_LEAF_NAME_BYTES 16 /* "function", "uint256", "bytes32" */
+#define EVM_ABI_SHOWN_BYTES 64     /* of a name or word of the input, in a message */
 
 /* ---- text that grows in an arena (abi_text.c) ----------------------------- */
 
@@ -20,11 +20,11 @@
 struct evm_abi_text
 {
 	struct evm_arena *arena;
-	char	   *data;
-	size_t		len;
-	size_t		size;
-	size_t		limit;			/* bytes of text at most; 0 for no limit */
-	bool		full;
+	char *data;
+	size_t len;
+	size_t size;
+	size_t limit; /* bytes of text at most; 0 for no limit */
+	bool full;
 };
 
 extern void evm_abi_text_add(struct evm_abi_text *text, const char *bytes, size_t len);
@@ -67,9 +67,9 @@ extern size_t evm_abi_indexed_count(const struct evm_abi_item *event);
 /* An array of params or items while its length is not known yet. */
 struct evm_abi_list
 {
-	void	   *data;
-	size_t		count;
-	size_t		capacity;
+	void *data;
+	size_t count;
+	size_t capacity;
 };
 
 /* Room for one more element of element_size bytes, counted; NULL when the arena is full. */
@@ -81,7 +81,7 @@ extern void *evm_abi_list_push(struct evm_arena *arena, struct evm_abi_list *lis
 struct evm_abi_slice
 {
 	const char *text;
-	size_t		len;
+	size_t len;
 };
 
 /* The structs that a type may name, see abi_fragment.c. */
@@ -91,10 +91,10 @@ struct evm_abi_parser
 {
 	struct evm_arena *arena;
 	const char *text;
-	size_t		len;
-	size_t		pos;
-	unsigned	depth;			/* of open tuples and structs */
-	struct evm_abi_scope *scope;	/* may be NULL */
+	size_t len;
+	size_t pos;
+	unsigned depth;              /* of open tuples and structs */
+	struct evm_abi_scope *scope; /* may be NULL */
 	struct evm_error *err;
 };
 
@@ -135,26 +135,25 @@ extern enum evm_status evm_abi_scope_find(struct evm_abi_parser *parser,
 /* ---- messages (abi_show.c) ------------------------------------------------- */
 
 /* The precision of "%.*s" for a piece of the input. */
-extern int	evm_abi_shown(size_t len);
+extern int evm_abi_shown(size_t len);
 
 /* Where in the arguments a value is: parameter, then components and indices inside it. */
 struct evm_abi_step
 {
-	const struct evm_abi_param *param;	/* NULL: an index of an array */
-	uint64_t	index;
+	const struct evm_abi_param *param; /* NULL: an index of an array */
+	uint64_t index;
 };
 
 struct evm_abi_path
 {
 	struct evm_abi_step steps[EVM_ABI_MAX_DEPTH + 1];
-	unsigned	depth;
+	unsigned depth;
 };
 
 /* evm_fail with "argument 2 (orders)[3].amount: " in front of the message. */
 extern enum evm_status evm_abi_fail_at(const struct evm_abi_path *path, struct evm_error *err,
-									   enum evm_status status, size_t position,
-									   const char *format,...)
-			__attribute__((format(printf, 5, 6)));
+									   enum evm_status status, size_t position, const char *format,
+									   ...) __attribute__((format(printf, 5, 6)));
 
 /* A value as people read it: 5, 0xab…, "text", [1, 2], (a: 1, b: 2). */
 extern void evm_abi_show_value(struct evm_abi_text *text, const struct evm_abi_type *type,
@@ -192,9 +191,9 @@ struct evm_abi_decoder
 {
 	struct evm_arena *arena;
 	const uint8_t *data;
-	size_t		len;
-	size_t		leaves_left;
-	size_t		bytes_left;		/* of bytes and strings, which may alias each other */
+	size_t len;
+	size_t leaves_left;
+	size_t bytes_left; /* of bytes and strings, which may alias each other */
 	struct evm_abi_path path;
 	struct evm_error *err;
 };
@@ -218,4 +217,4 @@ extern enum evm_status evm_abi_decode_word(struct evm_abi_decoder *decoder,
 										   const struct evm_abi_type *type, const uint8_t *word,
 										   size_t position);
 
-#endif							/* EVM_ABI_INTERNAL_H */
+#endif /* EVM_ABI_INTERNAL_H */

@@ -16,12 +16,12 @@ struct reader
 {
 	struct evm_arena *arena;
 	struct evm_error *err;
-	const char *name;			/* of the item */
-	size_t		item;
-	const char *list;			/* "input" or "output" */
-	size_t		param;			/* of that list, outermost */
-	unsigned	depth;			/* of components */
-	bool		foreign;		/* the item has a type that no ABI has */
+	const char *name; /* of the item */
+	size_t item;
+	const char *list; /* "input" or "output" */
+	size_t param;     /* of that list, outermost */
+	unsigned depth;   /* of components */
+	bool foreign;     /* the item has a type that no ABI has */
 };
 
 static enum evm_status
@@ -43,7 +43,7 @@ fail_param(const struct reader *reader, enum evm_status status, const char *caus
 static enum evm_status
 read_name(const struct reader *reader, const char **out, const struct evm_json *node)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
 
 	*out = "";
@@ -74,7 +74,7 @@ static bool
 is_foreign_type(struct evm_abi_parser parser)
 {
 	struct evm_abi_slice word = evm_abi_peek_word(&parser);
-	bool		dotted = false;
+	bool dotted = false;
 
 	if (word.len == 0)
 		return false;
@@ -87,8 +87,9 @@ is_foreign_type(struct evm_abi_parser parser)
 			return false;
 		evm_abi_take_word(&parser, word);
 	}
-	if (!dotted && (starts_with(word, "uint") || starts_with(word, "int") ||
-					starts_with(word, "bytes") || evm_abi_slice_is(word, "tuple")))
+	if (!dotted &&
+		(starts_with(word, "uint") || starts_with(word, "int") || starts_with(word, "bytes") ||
+		 evm_abi_slice_is(word, "tuple")))
 		return false;
 	while (evm_abi_accept(&parser, '['))
 	{
@@ -108,7 +109,7 @@ static enum evm_status
 read_tuple(struct reader *reader, const struct evm_abi_type **out, const struct evm_json *node)
 {
 	const struct evm_abi_param *components;
-	size_t		count;
+	size_t count;
 	struct evm_error cause = {.message = ""};
 	enum evm_status status;
 
@@ -144,11 +145,7 @@ static enum evm_status
 read_type(struct reader *reader, const struct evm_abi_type **out, const struct evm_json *node)
 {
 	struct evm_error cause = {.message = ""};
-	struct evm_abi_parser parser = {
-		.arena = reader->arena,
-		.depth = reader->depth,
-		.err = &cause
-	};
+	struct evm_abi_parser parser = {.arena = reader->arena, .depth = reader->depth, .err = &cause};
 	struct evm_abi_parser start;
 	enum evm_status status;
 
@@ -175,7 +172,7 @@ static enum evm_status
 read_params(struct reader *reader, const struct evm_abi_param **out, size_t *count,
 			const struct evm_json *node)
 {
-	size_t		size = evm_json_array_size(node);
+	size_t size = evm_json_array_size(node);
 	struct evm_abi_param *params;
 
 	*out = NULL;
@@ -224,7 +221,7 @@ read_param_list(struct reader *reader, const struct evm_abi_param **out, size_t 
 static bool
 string_is(const struct evm_json *node, const char *wanted)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(node, &len);
 
 	return text != NULL && len == strlen(wanted) && memcmp(text, wanted, len) == 0;
@@ -237,18 +234,15 @@ read_kind(const struct reader *reader, enum evm_abi_item_kind *out, const struct
 	{
 		const char *name;
 		enum evm_abi_item_kind kind;
-	}			kinds[] = {
-		{"function", EVM_ABI_ITEM_FUNCTION},
-		{"event", EVM_ABI_ITEM_EVENT},
-		{"error", EVM_ABI_ITEM_ERROR},
-		{"constructor", EVM_ABI_ITEM_CONSTRUCTOR},
-		{"fallback", EVM_ABI_ITEM_FALLBACK},
-		{"receive", EVM_ABI_ITEM_RECEIVE},
+	} kinds[] = {
+		{"function", EVM_ABI_ITEM_FUNCTION}, {"event", EVM_ABI_ITEM_EVENT},
+		{"error", EVM_ABI_ITEM_ERROR},       {"constructor", EVM_ABI_ITEM_CONSTRUCTOR},
+		{"fallback", EVM_ABI_ITEM_FALLBACK}, {"receive", EVM_ABI_ITEM_RECEIVE},
 	};
 
 	*out = EVM_ABI_ITEM_FUNCTION;
 	if (evm_json_kind(node) == EVM_JSON_NULL)
-		return EVM_OK;			/* "type" may be left out of a function */
+		return EVM_OK; /* "type" may be left out of a function */
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 	{
 		if (string_is(node, kinds[i].name))
@@ -332,11 +326,11 @@ read_item(struct reader *reader, struct evm_abi_item *item, const struct evm_jso
 	item->anonymous = evm_json_is_true(evm_json_object_get(node, "anonymous"));
 	if (status == EVM_OK && item->kind != EVM_ABI_ITEM_FALLBACK &&
 		item->kind != EVM_ABI_ITEM_RECEIVE)
-		status = read_param_list(reader, &item->inputs, &item->input_count, node, "inputs",
-								 "input");
+		status =
+			read_param_list(reader, &item->inputs, &item->input_count, node, "inputs", "input");
 	if (status == EVM_OK && item->kind == EVM_ABI_ITEM_FUNCTION)
-		status = read_param_list(reader, &item->outputs, &item->output_count, node, "outputs",
-								 "output");
+		status =
+			read_param_list(reader, &item->outputs, &item->output_count, node, "outputs", "output");
 	if (status != EVM_OK || reader->foreign)
 		return status;
 	/* The parameters were made by read_params and are still ours to change. */
@@ -349,12 +343,11 @@ static enum evm_status
 read_items(struct evm_arena *arena, struct evm_abi *out, size_t *skipped,
 		   const struct evm_json *list, struct evm_error *err)
 {
-	size_t		count = evm_json_array_size(list);
+	size_t count = evm_json_array_size(list);
 	struct evm_abi_item *items;
 
 	if (count > EVM_ABI_MAX_ITEMS)
-		return evm_fail(err, EVM_ERR_LIMIT, 0, "the ABI has more than %d items",
-						EVM_ABI_MAX_ITEMS);
+		return evm_fail(err, EVM_ERR_LIMIT, 0, "the ABI has more than %d items", EVM_ABI_MAX_ITEMS);
 	items = evm_arena_zalloc(arena, count, sizeof(*items));
 	if (items == NULL)
 		return evm_fail(err, EVM_ERR_MEMORY, 0, "out of memory for the items");
@@ -376,11 +369,11 @@ read_items(struct evm_arena *arena, struct evm_abi *out, size_t *skipped,
 }
 
 enum evm_status
-evm_abi_parse_json(struct evm_arena *arena, struct evm_abi *out, size_t *skipped,
-				   const char *text, size_t len, struct evm_error *err)
+evm_abi_parse_json(struct evm_arena *arena, struct evm_abi *out, size_t *skipped, const char *text,
+				   size_t len, struct evm_error *err)
 {
 	const struct evm_json *root;
-	size_t		ignored;
+	size_t ignored;
 	enum evm_status status = evm_json_parse(arena, &root, text, len, err);
 
 	out->items = NULL;

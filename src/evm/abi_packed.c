@@ -41,7 +41,7 @@ innermost_element(const struct evm_abi_type *type)
 static size_t
 count_leaves(const struct evm_abi_type *type, const struct evm_abi_value *value, size_t limit)
 {
-	size_t		count = 0;
+	size_t count = 0;
 
 	if (type->kind != EVM_ABI_ARRAY)
 		return 1;
@@ -66,14 +66,13 @@ write_leaves(uint8_t *out, const struct evm_abi_type *type, const struct evm_abi
 }
 
 static uint8_t *
-write_packed_leaf(uint8_t *out, const struct evm_abi_type *type,
-				  const struct evm_abi_value *value)
+write_packed_leaf(uint8_t *out, const struct evm_abi_type *type, const struct evm_abi_value *value)
 {
-	size_t		size = packed_leaf_size(type, value);
+	size_t size = packed_leaf_size(type, value);
 
 	if (type->kind == EVM_ABI_UINT || type->kind == EVM_ABI_INT || type->kind == EVM_ABI_BOOL)
 	{
-		uint8_t		word[EVM_ABI_WORD_BYTES];
+		uint8_t word[EVM_ABI_WORD_BYTES];
 
 		evm_abi_write_word(word, type, value);
 		memcpy(out, word + EVM_ABI_WORD_BYTES - size, size);
@@ -92,8 +91,7 @@ check_packable(const struct evm_abi_param *params, size_t count, struct evm_erro
 		const struct evm_abi_type *inner = innermost_element(params[i].type);
 
 		if (inner->kind == EVM_ABI_TUPLE)
-			return evm_abi_fail_at(&path, err, EVM_ERR_TYPE, 0,
-								   "tuples have no packed encoding");
+			return evm_abi_fail_at(&path, err, EVM_ERR_TYPE, 0, "tuples have no packed encoding");
 		if (inner != params[i].type && inner->dynamic)
 			return evm_abi_fail_at(&path, err, EVM_ERR_TYPE, 0,
 								   "arrays of bytes or string have no packed encoding");
@@ -106,11 +104,11 @@ static bool
 packed_size(size_t *out, const struct evm_abi_param *params, const struct evm_abi_value *values,
 			size_t count)
 {
-	size_t		size = 0;
+	size_t size = 0;
 
 	for (size_t i = 0; i < count; i++)
 	{
-		size_t		more = packed_leaf_size(params[i].type, &values[i]);
+		size_t more = packed_leaf_size(params[i].type, &values[i]);
 
 		if (params[i].type->kind == EVM_ABI_ARRAY)
 		{
@@ -134,9 +132,9 @@ evm_abi_encode_packed(struct evm_arena *arena, struct evm_bytes *out,
 {
 	struct evm_abi_path path = {.depth = 0};
 	enum evm_status status = check_packable(params, count, err);
-	size_t		size;
-	uint8_t    *start;
-	uint8_t    *end;
+	size_t size;
+	uint8_t *start;
+	uint8_t *end;
 
 	if (status == EVM_OK)
 		status = evm_abi_check_values(&path, params, values, count, err);
@@ -168,7 +166,7 @@ hash_in_place(struct evm_keccak *hash, const struct evm_abi_type *type,
 			  const struct evm_abi_value *value)
 {
 	static const uint8_t zeros[EVM_ABI_WORD_BYTES];
-	uint8_t		word[EVM_ABI_WORD_BYTES];
+	uint8_t word[EVM_ABI_WORD_BYTES];
 
 	switch (type->kind)
 	{
@@ -193,9 +191,8 @@ hash_in_place(struct evm_keccak *hash, const struct evm_abi_type *type,
 }
 
 enum evm_status
-evm_abi_encode_topic(struct evm_arena *arena, struct evm_hash *out,
-					 const struct evm_abi_type *type, const struct evm_abi_value *value,
-					 struct evm_error *err)
+evm_abi_encode_topic(struct evm_arena *arena, struct evm_hash *out, const struct evm_abi_type *type,
+					 const struct evm_abi_value *value, struct evm_error *err)
 {
 	struct evm_abi_path path = {.depth = 0};
 	struct evm_keccak hash;

@@ -62,7 +62,7 @@ struct evm_abi_slice
 evm_abi_peek_word(struct evm_abi_parser *parser)
 {
 	struct evm_abi_slice word = {parser->text, 0};
-	size_t		end;
+	size_t end;
 
 	evm_abi_skip_blanks(parser);
 	word.text = parser->text + parser->pos;
@@ -104,13 +104,13 @@ evm_abi_expected(struct evm_abi_parser *parser, const char *what)
 	struct evm_abi_slice word = evm_abi_peek_word(parser);
 
 	if (parser->pos == parser->len)
-		return evm_fail(parser->err, EVM_ERR_SYNTAX, parser->pos,
-						"expected %s, but the text ends", what);
+		return evm_fail(parser->err, EVM_ERR_SYNTAX, parser->pos, "expected %s, but the text ends",
+						what);
 	if (word.len == 0)
-		return evm_fail(parser->err, EVM_ERR_SYNTAX, parser->pos,
-						"expected %s, got \"%c\"", what, parser->text[parser->pos]);
-	return evm_fail(parser->err, EVM_ERR_SYNTAX, parser->pos, "expected %s, got \"%.*s\"",
-					what, evm_abi_shown(word.len), word.text);
+		return evm_fail(parser->err, EVM_ERR_SYNTAX, parser->pos, "expected %s, got \"%c\"", what,
+						parser->text[parser->pos]);
+	return evm_fail(parser->err, EVM_ERR_SYNTAX, parser->pos, "expected %s, got \"%.*s\"", what,
+					evm_abi_shown(word.len), word.text);
 }
 
 /* ---- types --------------------------------------------------------------------- */
@@ -118,14 +118,14 @@ evm_abi_expected(struct evm_abi_parser *parser, const char *what)
 static enum evm_status
 take_length(struct evm_abi_parser *parser, uint64_t *out)
 {
-	uint64_t	length = 0;
-	size_t		start;
+	uint64_t length = 0;
+	size_t start;
 
 	evm_abi_skip_blanks(parser);
 	start = parser->pos;
 	while (parser->pos < parser->len && is_digit(parser->text[parser->pos]))
 	{
-		uint64_t	digit = (uint64_t) (parser->text[parser->pos] - '0');
+		uint64_t digit = (uint64_t) (parser->text[parser->pos] - '0');
 
 		/* The highest value means a dynamic length and is no length. */
 		if (length > (EVM_ABI_DYNAMIC_LENGTH - 1 - digit) / 10)
@@ -144,8 +144,8 @@ evm_abi_take_suffixes(struct evm_abi_parser *parser, const struct evm_abi_type *
 {
 	while (next_is(parser, '['))
 	{
-		size_t		start = parser->pos;
-		uint64_t	length = EVM_ABI_DYNAMIC_LENGTH;
+		size_t start = parser->pos;
+		uint64_t length = EVM_ABI_DYNAMIC_LENGTH;
 		enum evm_status status = EVM_OK;
 
 		parser->pos++;
@@ -166,13 +166,13 @@ static enum evm_status
 take_tuple(struct evm_abi_parser *parser, const struct evm_abi_type **out)
 {
 	const struct evm_abi_param *components;
-	size_t		count;
-	size_t		start = parser->pos;
+	size_t count;
+	size_t start = parser->pos;
 	enum evm_status status;
 
 	if (parser->depth >= EVM_ABI_MAX_DEPTH)
-		return evm_fail(parser->err, EVM_ERR_LIMIT, start,
-						"the type is nested deeper than %d", EVM_ABI_MAX_DEPTH);
+		return evm_fail(parser->err, EVM_ERR_LIMIT, start, "the type is nested deeper than %d",
+						EVM_ABI_MAX_DEPTH);
 	parser->depth++;
 	status = evm_abi_take_params(parser, &components, &count, EVM_ABI_INDEXED_REFUSED);
 	parser->depth--;
@@ -248,7 +248,7 @@ static enum evm_status
 take_param_modifiers(struct evm_abi_parser *parser, struct evm_abi_param *param,
 					 enum evm_abi_indexing indexing)
 {
-	bool		located = false;
+	bool located = false;
 
 	for (;;)
 	{
@@ -311,8 +311,8 @@ take_param_list(struct evm_abi_parser *parser, const struct evm_abi_param **out,
 		enum evm_status status;
 
 		if (list.count == EVM_ABI_MAX_COMPONENTS)
-			return evm_fail(parser->err, EVM_ERR_LIMIT, parser->pos,
-							"more than %d parameters", EVM_ABI_MAX_COMPONENTS);
+			return evm_fail(parser->err, EVM_ERR_LIMIT, parser->pos, "more than %d parameters",
+							EVM_ABI_MAX_COMPONENTS);
 		param = evm_abi_list_push(parser->arena, &list, sizeof(*param));
 		if (param == NULL)
 			return evm_fail(parser->err, EVM_ERR_MEMORY, parser->pos,
@@ -327,8 +327,8 @@ take_param_list(struct evm_abi_parser *parser, const struct evm_abi_param **out,
 }
 
 enum evm_status
-evm_abi_take_params(struct evm_abi_parser *parser, const struct evm_abi_param **out,
-					size_t *count, enum evm_abi_indexing indexing)
+evm_abi_take_params(struct evm_abi_parser *parser, const struct evm_abi_param **out, size_t *count,
+					enum evm_abi_indexing indexing)
 {
 	enum evm_status status;
 

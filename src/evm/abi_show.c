@@ -26,9 +26,9 @@ evm_abi_shown(size_t len)
 static size_t
 format_step(char *out, size_t size, const struct evm_abi_step *step, bool first)
 {
-	int			written;
+	int written;
 	const char *name = step->param == NULL ? "" : step->param->name;
-	int			shown = evm_abi_shown(strlen(name));
+	int shown = evm_abi_shown(strlen(name));
 	unsigned long long index = step->index;
 
 	if (first)
@@ -47,12 +47,12 @@ format_step(char *out, size_t size, const struct evm_abi_step *step, bool first)
 
 enum evm_status
 evm_abi_fail_at(const struct evm_abi_path *path, struct evm_error *err, enum evm_status status,
-				size_t position, const char *format,...)
+				size_t position, const char *format, ...)
 {
-	char		place[EVM_ERROR_MESSAGE_BYTES / 2];
-	char		cause[EVM_ERROR_MESSAGE_BYTES];
-	size_t		len = 0;
-	va_list		args;
+	char place[EVM_ERROR_MESSAGE_BYTES / 2];
+	char cause[EVM_ERROR_MESSAGE_BYTES];
+	size_t len = 0;
+	va_list args;
 
 	if (err == NULL)
 		return status;
@@ -75,28 +75,28 @@ is_printable(uint32_t character)
 	if (character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0xad)
 		return false;
 	if (character >= 0x200b && character <= 0x200f)
-		return false;			/* zero width, left-to-right and right-to-left marks */
+		return false; /* zero width, left-to-right and right-to-left marks */
 	if (character >= 0x2028 && character <= 0x202e)
-		return false;			/* line separators, embeddings and overrides */
+		return false; /* line separators, embeddings and overrides */
 	if (character >= 0x2060 && character <= 0x206f)
-		return false;			/* invisible operators, isolates */
+		return false; /* invisible operators, isolates */
 	if (character >= 0xfff0 && character <= 0xfffb)
-		return false;			/* interlinear annotation */
+		return false; /* interlinear annotation */
 	if (character >= 0xe0000 && character <= 0xe0fff)
-		return false;			/* tags */
+		return false; /* tags */
 	return character != 0x061c && character != 0xfeff && (character & 0xfffe) != 0xfffe;
 }
 
 void
 evm_abi_show_string(struct evm_abi_text *text, const uint8_t *data, size_t len)
 {
-	size_t		pos = 0;
+	size_t pos = 0;
 
 	while (pos < len && !text->full)
 	{
-		uint32_t	character;
-		size_t		taken = evm_utf8_next(&character, data + pos, len - pos);
-		char		escape[sizeof("\\u{10ffff}")];
+		uint32_t character;
+		size_t taken = evm_utf8_next(&character, data + pos, len - pos);
+		char escape[sizeof("\\u{10ffff}")];
 
 		if (taken == 0)
 		{
@@ -118,8 +118,8 @@ evm_abi_show_string(struct evm_abi_text *text, const uint8_t *data, size_t len)
 static void
 show_bytes(struct evm_abi_text *text, const uint8_t *data, size_t len)
 {
-	char		digits[2 * SHOWN_VALUE_BYTES];
-	size_t		shown = len < SHOWN_VALUE_BYTES ? len : SHOWN_VALUE_BYTES;
+	char digits[2 * SHOWN_VALUE_BYTES];
+	size_t shown = len < SHOWN_VALUE_BYTES ? len : SHOWN_VALUE_BYTES;
 
 	evm_hex_digits(digits, data, shown);
 	evm_abi_text_str(text, "0x");
@@ -132,7 +132,7 @@ static void
 show_address(struct evm_abi_text *text, struct evm_bytes bytes)
 {
 	struct evm_address address;
-	char		formatted[EVM_ADDRESS_TEXT_BYTES];
+	char formatted[EVM_ADDRESS_TEXT_BYTES];
 
 	memcpy(address.b, bytes.data, sizeof(address.b));
 	evm_address_format(formatted, &address);
@@ -142,7 +142,7 @@ show_address(struct evm_abi_text *text, struct evm_bytes bytes)
 static void
 show_integer(struct evm_abi_text *text, const struct evm_word *word, bool is_signed)
 {
-	char		digits[EVM_WORD_DECIMAL_BYTES];
+	char digits[EVM_WORD_DECIMAL_BYTES];
 
 	evm_word_to_decimal(digits, word, is_signed);
 	evm_abi_text_str(text, digits);

@@ -18,9 +18,9 @@
 static bool
 text_reserve(struct evm_abi_text *text, size_t extra)
 {
-	size_t		wanted;
-	size_t		size = text->size == 0 ? TEXT_FIRST_BYTES : text->size;
-	char	   *bigger;
+	size_t wanted;
+	size_t size = text->size == 0 ? TEXT_FIRST_BYTES : text->size;
+	char *bigger;
 
 	if (extra > SIZE_MAX / 4 - text->len)
 		return false;
@@ -63,7 +63,7 @@ evm_abi_text_str(struct evm_abi_text *text, const char *string)
 void
 evm_abi_text_number(struct evm_abi_text *text, uint64_t number)
 {
-	char		digits[NUMBER_BYTES];
+	char digits[NUMBER_BYTES];
 
 	snprintf(digits, sizeof(digits), "%llu", (unsigned long long) number);
 	evm_abi_text_str(text, digits);
@@ -85,7 +85,7 @@ evm_abi_text_types(struct evm_abi_text *text, const struct evm_abi_param *params
 void
 evm_abi_text_type(struct evm_abi_text *text, const struct evm_abi_type *type)
 {
-	char		name[EVM_ABI_LEAF_NAME_BYTES];
+	char name[EVM_ABI_LEAF_NAME_BYTES];
 
 	switch (type->kind)
 	{

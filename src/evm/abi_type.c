@@ -26,7 +26,7 @@ void
 evm_abi_leaf_name(char out[EVM_ABI_LEAF_NAME_BYTES], const struct evm_abi_type *type)
 {
 	const char *name = "";
-	bool		sized = false;
+	bool sized = false;
 
 	switch (type->kind)
 	{
@@ -76,7 +76,7 @@ evm_abi_leaf_name(char out[EVM_ABI_LEAF_NAME_BYTES], const struct evm_abi_type *
 static unsigned
 parse_size(const char *digits, size_t len, unsigned max)
 {
-	unsigned	size = 0;
+	unsigned size = 0;
 
 	if (len == 0 || digits[0] == '0')
 		return 0;
@@ -94,7 +94,7 @@ parse_size(const char *digits, size_t len, unsigned max)
 static bool
 has_prefix(const char *word, size_t len, const char *prefix)
 {
-	size_t		prefix_len = strlen(prefix);
+	size_t prefix_len = strlen(prefix);
 
 	return len >= prefix_len && memcmp(word, prefix, prefix_len) == 0;
 }
@@ -104,7 +104,7 @@ static bool
 parse_integer_type(struct evm_abi_type *out, const char *word, size_t len, const char *prefix,
 				   enum evm_abi_kind kind)
 {
-	size_t		prefix_len = strlen(prefix);
+	size_t prefix_len = strlen(prefix);
 
 	if (!has_prefix(word, len, prefix))
 		return false;
@@ -123,12 +123,10 @@ parse_named_type(struct evm_abi_type *out, const char *word, size_t len)
 	{
 		const char *name;
 		enum evm_abi_kind kind;
-		bool		dynamic;
-	}			names[] = {
-		{"address", EVM_ABI_ADDRESS, false},
-		{"bool", EVM_ABI_BOOL, false},
-		{"function", EVM_ABI_FUNCTION, false},
-		{"bytes", EVM_ABI_BYTES, true},
+		bool dynamic;
+	} names[] = {
+		{"address", EVM_ABI_ADDRESS, false},   {"bool", EVM_ABI_BOOL, false},
+		{"function", EVM_ABI_FUNCTION, false}, {"bytes", EVM_ABI_BYTES, true},
 		{"string", EVM_ABI_STRING, true},
 	};
 
@@ -160,8 +158,8 @@ parse_elementary(struct evm_abi_type *out, const char *word, size_t len)
 }
 
 enum evm_status
-evm_abi_type_elementary(struct evm_arena *arena, const struct evm_abi_type **out,
-						const char *word, size_t len)
+evm_abi_type_elementary(struct evm_arena *arena, const struct evm_abi_type **out, const char *word,
+						size_t len)
 {
 	struct evm_abi_type parsed = {.head_size = EVM_ABI_WORD_BYTES, .nodes = 1};
 	struct evm_abi_type *type;
@@ -183,20 +181,20 @@ static enum evm_status
 check_limits(const struct evm_abi_type *type, size_t position, struct evm_error *err)
 {
 	if (type->depth > EVM_ABI_MAX_DEPTH)
-		return evm_fail(err, EVM_ERR_LIMIT, position,
-						"the type is nested deeper than %d", EVM_ABI_MAX_DEPTH);
+		return evm_fail(err, EVM_ERR_LIMIT, position, "the type is nested deeper than %d",
+						EVM_ABI_MAX_DEPTH);
 	if (type->nodes > EVM_ABI_MAX_TYPE_NODES)
-		return evm_fail(err, EVM_ERR_LIMIT, position,
-						"the type has more than %d types in it", EVM_ABI_MAX_TYPE_NODES);
+		return evm_fail(err, EVM_ERR_LIMIT, position, "the type has more than %d types in it",
+						EVM_ABI_MAX_TYPE_NODES);
 	if (type->head_size > MAX_STATIC_BYTES)
-		return evm_fail(err, EVM_ERR_LIMIT, position,
-						"the type holds more than %d values", EVM_ABI_MAX_VALUES);
+		return evm_fail(err, EVM_ERR_LIMIT, position, "the type holds more than %d values",
+						EVM_ABI_MAX_VALUES);
 	return EVM_OK;
 }
 
 static enum evm_status
-publish(struct evm_arena *arena, const struct evm_abi_type **out,
-		const struct evm_abi_type *made, size_t position, struct evm_error *err)
+publish(struct evm_arena *arena, const struct evm_abi_type **out, const struct evm_abi_type *made,
+		size_t position, struct evm_error *err)
 {
 	struct evm_abi_type *type;
 	enum evm_status status = check_limits(made, position, err);
@@ -216,15 +214,13 @@ evm_abi_type_array(struct evm_arena *arena, const struct evm_abi_type **out,
 				   const struct evm_abi_type *element, uint64_t length, size_t position,
 				   struct evm_error *err)
 {
-	struct evm_abi_type made = {
-		.kind = EVM_ABI_ARRAY,
-		.length = length,
-		.element = element,
-		.dynamic = element->dynamic || length == EVM_ABI_DYNAMIC_LENGTH,
-		.head_size = EVM_ABI_WORD_BYTES,
-		.depth = element->depth + 1,
-		.nodes = element->nodes + 1
-	};
+	struct evm_abi_type made = {.kind = EVM_ABI_ARRAY,
+								.length = length,
+								.element = element,
+								.dynamic = element->dynamic || length == EVM_ABI_DYNAMIC_LENGTH,
+								.head_size = EVM_ABI_WORD_BYTES,
+								.depth = element->depth + 1,
+								.nodes = element->nodes + 1};
 
 	if (length == 0)
 		return evm_fail(err, EVM_ERR_SYNTAX, position, "an array has a length of at least 1");
@@ -243,12 +239,10 @@ evm_abi_type_tuple(struct evm_arena *arena, const struct evm_abi_type **out,
 				   const struct evm_abi_param *components, size_t count, size_t position,
 				   struct evm_error *err)
 {
-	struct evm_abi_type made = {
-		.kind = EVM_ABI_TUPLE,
-		.components = components,
-		.component_count = count,
-		.nodes = 1
-	};
+	struct evm_abi_type made = {.kind = EVM_ABI_TUPLE,
+								.components = components,
+								.component_count = count,
+								.nodes = 1};
 
 	if (count == 0)
 		return evm_fail(err, EVM_ERR_SYNTAX, position, "a tuple has at least one component");
@@ -274,8 +268,8 @@ evm_abi_type_tuple(struct evm_arena *arena, const struct evm_abi_type **out,
 }
 
 static bool
-params_equal(const struct evm_abi_param *a, size_t a_count,
-			 const struct evm_abi_param *b, size_t b_count)
+params_equal(const struct evm_abi_param *a, size_t a_count, const struct evm_abi_param *b,
+			 size_t b_count)
 {
 	if (a_count != b_count)
 		return false;
@@ -297,8 +291,7 @@ evm_abi_type_equal(const struct evm_abi_type *a, const struct evm_abi_type *b)
 	if (a->kind == EVM_ABI_ARRAY)
 		return a->length == b->length && evm_abi_type_equal(a->element, b->element);
 	if (a->kind == EVM_ABI_TUPLE)
-		return params_equal(a->components, a->component_count,
-							b->components, b->component_count);
+		return params_equal(a->components, a->component_count, b->components, b->component_count);
 	return a->size == b->size;
 }
 
@@ -307,7 +300,7 @@ evm_abi_type_equal(const struct evm_abi_type *a, const struct evm_abi_type *b)
 size_t
 evm_abi_indexed_count(const struct evm_abi_item *event)
 {
-	size_t		count = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < event->input_count; i++)
 		count += event->inputs[i].indexed;
@@ -318,12 +311,9 @@ const char *
 evm_abi_kind_word(enum evm_abi_item_kind kind)
 {
 	static const char *const words[] = {
-		[EVM_ABI_ITEM_FUNCTION] = "function",
-		[EVM_ABI_ITEM_EVENT] = "event",
-		[EVM_ABI_ITEM_ERROR] = "error",
-		[EVM_ABI_ITEM_CONSTRUCTOR] = "constructor",
-		[EVM_ABI_ITEM_FALLBACK] = "fallback",
-		[EVM_ABI_ITEM_RECEIVE] = "receive",
+		[EVM_ABI_ITEM_FUNCTION] = "function", [EVM_ABI_ITEM_EVENT] = "event",
+		[EVM_ABI_ITEM_ERROR] = "error",       [EVM_ABI_ITEM_CONSTRUCTOR] = "constructor",
+		[EVM_ABI_ITEM_FALLBACK] = "fallback", [EVM_ABI_ITEM_RECEIVE] = "receive",
 	};
 
 	return words[kind];
@@ -341,7 +331,7 @@ evm_abi_item_finish(struct evm_arena *arena, struct evm_abi_item *item, size_t p
 					struct evm_error *err)
 {
 	struct evm_abi_text signature = {.arena = arena};
-	size_t		max_indexed = EVM_ABI_MAX_INDEXED + (item->anonymous ? 1 : 0);
+	size_t max_indexed = EVM_ABI_MAX_INDEXED + (item->anonymous ? 1 : 0);
 
 	if (item->input_count > EVM_ABI_MAX_COMPONENTS || item->output_count > EVM_ABI_MAX_COMPONENTS)
 		return evm_fail(err, EVM_ERR_LIMIT, position, "more than %d parameters",
@@ -349,8 +339,8 @@ evm_abi_item_finish(struct evm_arena *arena, struct evm_abi_item *item, size_t p
 	if (evm_abi_indexed_count(item) > max_indexed)
 		return evm_fail(err, EVM_ERR_LIMIT, position, "more than %zu indexed parameters",
 						max_indexed);
-	evm_abi_text_str(&signature, evm_abi_is_named(item->kind) ? item->name
-					 : evm_abi_kind_word(item->kind));
+	evm_abi_text_str(&signature,
+					 evm_abi_is_named(item->kind) ? item->name : evm_abi_kind_word(item->kind));
 	evm_abi_text_types(&signature, item->inputs, item->input_count);
 	item->signature = evm_abi_text_end(&signature);
 	if (item->signature == NULL)
@@ -369,8 +359,8 @@ evm_abi_list_push(struct evm_arena *arena, struct evm_abi_list *list, size_t ele
 {
 	if (list->count == list->capacity)
 	{
-		size_t		capacity = list->capacity == 0 ? LIST_FIRST_CAPACITY : list->capacity * 2;
-		void	   *bigger = evm_arena_zalloc(arena, capacity, element_size);
+		size_t capacity = list->capacity == 0 ? LIST_FIRST_CAPACITY : list->capacity * 2;
+		void *bigger = evm_arena_zalloc(arena, capacity, element_size);
 
 		if (bigger == NULL)
 			return NULL;

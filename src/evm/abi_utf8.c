@@ -42,9 +42,9 @@ lead_byte(uint8_t byte, uint32_t *bits, uint32_t *least)
 size_t
 evm_utf8_next(uint32_t *character, const uint8_t *data, size_t len)
 {
-	uint32_t	value;
-	uint32_t	least;
-	size_t		needed;
+	uint32_t value;
+	uint32_t least;
+	size_t needed;
 
 	if (len == 0)
 		return 0;
@@ -73,7 +73,7 @@ evm_utf8_next(uint32_t *character, const uint8_t *data, size_t len)
 static bool
 is_plain_block(const uint8_t *data)
 {
-	uint64_t	block;
+	uint64_t block;
 
 	memcpy(&block, data, sizeof(block));
 	/* Without high bits, subtracting one from each byte borrows only where a byte is zero. */
@@ -83,12 +83,12 @@ is_plain_block(const uint8_t *data)
 bool
 evm_utf8_is_text(const uint8_t *data, size_t len)
 {
-	size_t		pos = 0;
+	size_t pos = 0;
 
 	while (pos < len)
 	{
-		uint32_t	character;
-		size_t		taken;
+		uint32_t character;
+		size_t taken;
 
 		if (len - pos >= sizeof(uint64_t) && is_plain_block(data + pos))
 		{

@@ -36,7 +36,7 @@ write_suffixes(struct evm_abi_text *text, const struct evm_abi_type *type)
 static void
 write_json_string(struct evm_abi_text *text, const char *string)
 {
-	char		escape[sizeof("\\u0000")];
+	char escape[sizeof("\\u0000")];
 
 	evm_abi_text_str(text, "\"");
 	for (const char *c = string; *c != '\0'; c++)
@@ -115,8 +115,8 @@ mutability_word(enum evm_abi_mutability mutability)
 static void
 write_json_item(struct evm_abi_text *text, const struct evm_abi_item *item)
 {
-	bool		is_function = item->kind == EVM_ABI_ITEM_FUNCTION;
-	bool		is_event = item->kind == EVM_ABI_ITEM_EVENT;
+	bool is_function = item->kind == EVM_ABI_ITEM_FUNCTION;
+	bool is_event = item->kind == EVM_ABI_ITEM_EVENT;
 
 	evm_abi_text_str(text, "{\"type\":\"");
 	evm_abi_text_str(text, evm_abi_kind_word(item->kind));

@@ -73,8 +73,7 @@ read_number(uint64_t *out, const struct evm_json *object, const char *name, stru
 	int64_t value;
 
 	if (!evm_json_integer(evm_json_object_get(object, name), &value) || value < 1)
-		return evm_fail(err, EVM_ERR_MALFORMED, 0,
-						"%s is missing or not a positive integer", name);
+		return evm_fail(err, EVM_ERR_MALFORMED, 0, "%s is missing or not a positive integer", name);
 	*out = (uint64_t) value;
 	return EVM_OK;
 }
@@ -118,8 +117,7 @@ read_kdf(struct keystore *out, const struct evm_json *crypto, struct evm_error *
 	enum evm_status status = read_number(&derived_len, params, "dklen", err);
 
 	if (status == EVM_OK && derived_len != DERIVED_KEY_BYTES)
-		status =
-			evm_fail(err, EVM_ERR_MALFORMED, 0, "dklen is not %d", DERIVED_KEY_BYTES);
+		status = evm_fail(err, EVM_ERR_MALFORMED, 0, "dklen is not %d", DERIVED_KEY_BYTES);
 	if (status == EVM_OK)
 		status = read_hex(out->salt, &out->salt_len, params, "salt", 0, MAX_SALT_BYTES, err);
 	if (status != EVM_OK)
@@ -177,8 +175,7 @@ read_keystore(struct evm_arena *arena, struct keystore *out, const char *text, s
 	enum evm_status status;
 
 	if (len > EVM_KEYSTORE_MAX_BYTES)
-		return evm_fail(err, EVM_ERR_LIMIT, 0, "longer than %d bytes",
-						EVM_KEYSTORE_MAX_BYTES);
+		return evm_fail(err, EVM_ERR_LIMIT, 0, "longer than %d bytes", EVM_KEYSTORE_MAX_BYTES);
 	status = evm_json_parse(arena, &root, text, len, err);
 	if (status != EVM_OK)
 		return status;
@@ -209,8 +206,7 @@ check_cost(const struct keystore *keystore, const struct evm_keystore_limits *li
 	if (!keystore->is_scrypt)
 	{
 		if (keystore->iterations > limits->iterations || keystore->iterations > INT32_MAX)
-			return evm_fail(err, EVM_ERR_LIMIT, 0,
-							"%llu iterations of pbkdf2 are above the limit",
+			return evm_fail(err, EVM_ERR_LIMIT, 0, "%llu iterations of pbkdf2 are above the limit",
 							(unsigned long long) keystore->iterations);
 		return EVM_OK;
 	}
@@ -278,8 +274,7 @@ decrypt(struct evm_key *out, const struct keystore *keystore,
 		evm_key_address(&address, out) != EVM_OK)
 		return evm_fail(err, EVM_ERR_CRYPTO, 0, "what it holds is not a private key");
 	if (keystore->has_address && memcmp(address.b, keystore->address.b, sizeof(address.b)) != 0)
-		return evm_fail(err, EVM_ERR_MISMATCH, 0,
-						"its address is not the address of its key");
+		return evm_fail(err, EVM_ERR_MISMATCH, 0, "its address is not the address of its key");
 	return EVM_OK;
 }
 

@@ -15,8 +15,9 @@
 void
 evm_personal_hash(struct evm_hash *out, const uint8_t *message, size_t len)
 {
-	static const char prefix[] = "\x19"
-								 "Ethereum Signed Message:\n";
+	static const char prefix[] =
+		"\x19"
+		"Ethereum Signed Message:\n";
 	char length[LENGTH_TEXT_BYTES];
 	const int digits = snprintf(length, sizeof(length), "%zu", len);
 	struct evm_keccak keccak;

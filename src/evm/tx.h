@@ -46,7 +46,7 @@ struct evm_tx
 	struct evm_word max_priority_fee_per_gas;
 	struct evm_word max_fee_per_gas;
 	struct evm_word gas_limit; /* chains hold blocks, and so it, to 64 bits; the format does not */
-	bool creates; /* to is empty */
+	bool creates;              /* to is empty */
 	struct evm_address to;
 	struct evm_word value;
 	struct evm_bytes data;

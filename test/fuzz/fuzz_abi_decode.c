@@ -17,9 +17,9 @@
 struct input
 {
 	const struct evm_abi_param *params;
-	size_t		count;
+	size_t count;
 	const uint8_t *data;
-	size_t		len;
+	size_t len;
 };
 
 static void
@@ -36,14 +36,14 @@ try_encodings(struct evm_arena *arena, const struct input *input,
 	struct evm_bytes packed;
 	struct evm_hash topic;
 	struct evm_error err;
-	enum evm_status status = evm_abi_encode_packed(arena, &packed, input->params, values,
-												   input->count, &err);
+	enum evm_status status =
+		evm_abi_encode_packed(arena, &packed, input->params, values, input->count, &err);
 
 	FUZZ_CHECK(status == EVM_OK || status == EVM_ERR_TYPE || status == EVM_ERR_MEMORY ||
 			   status == EVM_ERR_LIMIT);
 	for (size_t i = 0; i < input->count; i++)
-		FUZZ_CHECK(evm_abi_encode_topic(arena, &topic, input->params[i].type, &values[i],
-										NULL) == EVM_OK);
+		FUZZ_CHECK(evm_abi_encode_topic(arena, &topic, input->params[i].type, &values[i], NULL) ==
+				   EVM_OK);
 }
 
 static void
@@ -53,8 +53,8 @@ try_arguments(struct evm_arena *arena, const struct input *input)
 	struct evm_bytes first;
 	struct evm_bytes second;
 	struct evm_error err;
-	enum evm_status status = evm_abi_decode(arena, &values, input->params, input->count,
-											input->data, input->len, &err);
+	enum evm_status status =
+		evm_abi_decode(arena, &values, input->params, input->count, input->data, input->len, &err);
 
 	if (status != EVM_OK)
 	{
@@ -66,8 +66,8 @@ try_arguments(struct evm_arena *arena, const struct input *input)
 	if (status == EVM_ERR_MEMORY)
 		return;
 	FUZZ_CHECK(status == EVM_OK);
-	status = evm_abi_decode(arena, &values, input->params, input->count, first.data, first.len,
-							NULL);
+	status =
+		evm_abi_decode(arena, &values, input->params, input->count, first.data, first.len, NULL);
 	if (status == EVM_ERR_MEMORY)
 		return;
 	FUZZ_CHECK(status == EVM_OK);
@@ -82,19 +82,17 @@ try_arguments(struct evm_arena *arena, const struct input *input)
 static void
 try_log(struct evm_arena *arena, const struct input *input)
 {
-	struct evm_abi_item event = {
-		.kind = EVM_ABI_ITEM_EVENT,
-		.name = "E",
-		.signature = "E()",
-		.anonymous = true,
-		.inputs = input->params,
-		.input_count = input->count
-	};
+	struct evm_abi_item event = {.kind = EVM_ABI_ITEM_EVENT,
+								 .name = "E",
+								 .signature = "E()",
+								 .anonymous = true,
+								 .inputs = input->params,
+								 .input_count = input->count};
 	struct evm_abi abi = {&event, 1};
 	const struct evm_abi_item *found;
 	struct evm_hash topics[TOPICS_MAX];
 	struct evm_abi_value *values;
-	size_t		topic_count = 0;
+	size_t topic_count = 0;
 	struct evm_error err;
 	enum evm_status status;
 
@@ -114,13 +112,11 @@ try_log(struct evm_arena *arena, const struct input *input)
 static void
 try_revert(struct evm_arena *arena, const struct input *input)
 {
-	struct evm_abi_item error = {
-		.kind = EVM_ABI_ITEM_ERROR,
-		.name = "E",
-		.signature = "E()",
-		.inputs = input->params,
-		.input_count = input->count
-	};
+	struct evm_abi_item error = {.kind = EVM_ABI_ITEM_ERROR,
+								 .name = "E",
+								 .signature = "E()",
+								 .inputs = input->params,
+								 .input_count = input->count};
 	struct evm_abi abi = {&error, 1};
 	struct evm_revert revert;
 	enum evm_status status;
@@ -140,13 +136,13 @@ void
 fuzz_one(struct evm_arena *arena, const uint8_t *data, size_t len)
 {
 	struct input input;
-	size_t		text_len;
+	size_t text_len;
 
 	if (len == 0 || data[0] > len - 1)
 		return;
 	text_len = data[0];
-	if (evm_abi_parse_params(arena, &input.params, &input.count, (const char *) data + 1,
-							 text_len, NULL) != EVM_OK)
+	if (evm_abi_parse_params(arena, &input.params, &input.count, (const char *) data + 1, text_len,
+							 NULL) != EVM_OK)
 		return;
 	input.data = data + 1 + text_len;
 	input.len = len - 1 - text_len;

@@ -34,10 +34,10 @@ fuzz_one(struct evm_arena *arena, const uint8_t *data, size_t len)
 	struct evm_abi again;
 	struct evm_bytes json;
 	struct evm_bytes json_again;
-	size_t		skipped;
+	size_t skipped;
 	struct evm_error err;
-	enum evm_status status = evm_abi_parse_json(arena, &abi, &skipped, (const char *) data, len,
-												&err);
+	enum evm_status status =
+		evm_abi_parse_json(arena, &abi, &skipped, (const char *) data, len, &err);
 
 	if (status != EVM_OK)
 	{
@@ -48,8 +48,7 @@ fuzz_one(struct evm_arena *arena, const uint8_t *data, size_t len)
 		try_item(arena, &abi, &abi.items[i]);
 	if (evm_abi_to_json(arena, &json, &abi) != EVM_OK)
 		return;
-	status = evm_abi_parse_json(arena, &again, &skipped, (const char *) json.data, json.len,
-								&err);
+	status = evm_abi_parse_json(arena, &again, &skipped, (const char *) json.data, json.len, &err);
 	if (status == EVM_ERR_MEMORY)
 		return;
 	FUZZ_CHECK(status == EVM_OK && skipped == 0);

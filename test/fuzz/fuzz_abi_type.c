@@ -17,7 +17,7 @@ try_type(struct evm_arena *arena, const char *text, size_t len)
 	const struct evm_abi_type *type;
 	const struct evm_abi_type *again;
 	struct evm_error err;
-	char	   *canonical;
+	char *canonical;
 	enum evm_status status = evm_abi_parse_type(arena, &type, text, len, &err);
 
 	if (status != EVM_OK)
@@ -41,7 +41,7 @@ static void
 try_params(struct evm_arena *arena, const char *text, size_t len)
 {
 	const struct evm_abi_param *params;
-	size_t		count;
+	size_t count;
 	struct evm_error err;
 	enum evm_status status = evm_abi_parse_params(arena, &params, &count, text, len, &err);
 
@@ -88,8 +88,8 @@ static void
 try_fragments(struct evm_arena *arena, const uint8_t *data, size_t len)
 {
 	struct evm_bytes fragments[FRAGMENTS_MAX];
-	size_t		count = 0;
-	size_t		which;
+	size_t count = 0;
+	size_t which;
 	struct evm_abi abi;
 	struct evm_error err;
 	enum evm_status status;
@@ -97,9 +97,9 @@ try_fragments(struct evm_arena *arena, const uint8_t *data, size_t len)
 	while (len > 0 && count < FRAGMENTS_MAX)
 	{
 		const uint8_t *end = memchr(data, '\n', len);
-		size_t		line = end == NULL ? len : (size_t) (end - data);
+		size_t line = end == NULL ? len : (size_t) (end - data);
 
-		fragments[count++] = (struct evm_bytes) {data, line};
+		fragments[count++] = (struct evm_bytes){data, line};
 		data += end == NULL ? line : line + 1;
 		len -= end == NULL ? line : line + 1;
 	}

@@ -31,11 +31,10 @@ parse(struct evm_arena *arena, struct evm_abi *out, const char *const *texts, si
 	  struct evm_error *err)
 {
 	struct evm_bytes fragments[FRAGMENTS_MAX];
-	size_t		count = 0;
+	size_t count = 0;
 
 	for (; texts[count] != NULL; count++)
-		fragments[count] = (struct evm_bytes) {(const uint8_t *) texts[count],
-											   strlen(texts[count])};
+		fragments[count] = (struct evm_bytes){(const uint8_t *) texts[count], strlen(texts[count])};
 	return evm_abi_parse_fragments(arena, out, fragments, count, which, err);
 }
 
@@ -46,7 +45,7 @@ check_text(const char *text, const char *want)
 	struct evm_arena *arena = fresh_arena();
 	struct evm_abi abi;
 	struct evm_error err;
-	size_t		which;
+	size_t which;
 
 	if (!CHECK(parse(arena, &abi, texts, &which, &err) == EVM_OK))
 		printf("  %s: %s\n", text, err.message);
@@ -60,7 +59,7 @@ check_refused(const char *text, const char *message)
 	const char *const texts[] = {"function first()", text, NULL};
 	struct evm_abi abi;
 	struct evm_error err = {.message = ""};
-	size_t		which;
+	size_t which;
 
 	CHECK_NUMBER(parse(fresh_arena(), &abi, texts, &which, &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(which, 1);
@@ -71,9 +70,10 @@ TEST(functions_are_read_as_solidity_writes_them)
 {
 	check_text("function transfer(address to, uint256 value) returns (bool)",
 			   "function transfer(address to, uint256 value) returns (bool)");
-	check_text("function f(string memory, bytes calldata b) external view virtual "
-			   "override(A, B.C) returns (uint256[] memory out, address payable);",
-			   "function f(string, bytes b) view returns (uint256[] out, address)");
+	check_text(
+		"function f(string memory, bytes calldata b) external view virtual "
+		"override(A, B.C) returns (uint256[] memory out, address payable);",
+		"function f(string, bytes b) view returns (uint256[] out, address)");
 	check_text("\tfunction\n f ( ) public payable ;", "function f() payable");
 	check_text("function f() nonpayable", "function f()");
 	check_text("function f() constant returns (uint)", "function f() view returns (uint256)");
@@ -135,12 +135,11 @@ TEST(fragments_that_are_none_are_refused)
 
 TEST(events_have_at_most_three_indexed_parameters)
 {
-	const char *const four[] = {
-		"event E(uint indexed, uint indexed, uint indexed, uint indexed)", NULL
-	};
+	const char *const four[] = {"event E(uint indexed, uint indexed, uint indexed, uint indexed)",
+								NULL};
 	struct evm_abi abi;
 	struct evm_error err;
-	size_t		which;
+	size_t which;
 
 	CHECK_NUMBER(parse(fresh_arena(), &abi, four, &which, &err), EVM_ERR_LIMIT);
 	CHECK_TEXT(err.message, "more than 3 indexed parameters");
@@ -151,18 +150,16 @@ TEST(events_have_at_most_three_indexed_parameters)
 
 TEST(structs_are_named_in_any_order)
 {
-	const char *const texts[] = {
-		"function fill(Order[] calldata orders, Side side) external",
-		"struct Order { Leg[2] legs; address maker; }",
-		"struct Side { bool buy; }",
-		"event Filled(Order order)",
-		"struct Leg { uint amount; string note; }",
-		NULL
-	};
+	const char *const texts[] = {"function fill(Order[] calldata orders, Side side) external",
+								 "struct Order { Leg[2] legs; address maker; }",
+								 "struct Side { bool buy; }",
+								 "event Filled(Order order)",
+								 "struct Leg { uint amount; string note; }",
+								 NULL};
 	struct evm_arena *arena = fresh_arena();
 	struct evm_abi abi;
 	struct evm_error err;
-	size_t		which;
+	size_t which;
 
 	if (!CHECK(parse(arena, &abi, texts, &which, &err) == EVM_OK) || !CHECK(abi.item_count == 2))
 		return;
@@ -173,18 +170,16 @@ TEST(structs_are_named_in_any_order)
 
 TEST(structs_fail_where_they_are_declared)
 {
-	const char *const bad_member[] = {
-		"function f(A a)", "struct A { B b; }", "struct B { uint7 x; }", NULL
-	};
-	const char *const after_inner[] = {
-		"struct A { B b; uint7 x; }", "struct B { uint8 x; }", "f(A)", NULL
-	};
+	const char *const bad_member[] = {"function f(A a)", "struct A { B b; }",
+									  "struct B { uint7 x; }", NULL};
+	const char *const after_inner[] = {"struct A { B b; uint7 x; }", "struct B { uint8 x; }",
+									   "f(A)", NULL};
 	const char *const cycle[] = {"struct A { B b; }", "struct B { A[] a; }", "f(A)", NULL};
 	const char *const twice[] = {"struct A { uint b; }", "f(A)", "struct A { uint a; }", NULL};
 	const char *const only[] = {"struct A { uint b; }", NULL};
 	struct evm_abi abi;
 	struct evm_error err;
-	size_t		which;
+	size_t which;
 
 	CHECK_NUMBER(parse(fresh_arena(), &abi, bad_member, &which, &err), EVM_ERR_SYNTAX);
 	CHECK_NUMBER(which, 2);
@@ -202,11 +197,11 @@ TEST(structs_fail_where_they_are_declared)
 /* Each struct names the next one twice: a type of 2^n parts in n lines. */
 TEST(structs_that_double_are_limited)
 {
-	char		lines[FRAGMENTS_MAX][64];
+	char lines[FRAGMENTS_MAX][64];
 	const char *texts[FRAGMENTS_MAX + 1];
 	struct evm_abi abi;
 	struct evm_error err;
-	size_t		which;
+	size_t which;
 
 	for (int i = 0; i < FRAGMENTS_MAX; i++)
 	{
@@ -251,7 +246,7 @@ TEST(json_of_every_age_is_read)
 	struct evm_arena *arena = fresh_arena();
 	struct evm_abi abi;
 	struct evm_error err;
-	size_t		skipped;
+	size_t skipped;
 
 	if (!CHECK(parse_json(arena, &abi, &skipped, text, &err) == EVM_OK))
 		return;
@@ -273,9 +268,11 @@ TEST(json_of_an_artifact_is_read)
 
 	CHECK_NUMBER(parse_json(arena, &abi, NULL, "{\"bytecode\":\"0x\",\"abi\":[]}", NULL), EVM_OK);
 	CHECK_NUMBER(abi.item_count, 0);
-	check_json_refused("{}", "a JSON ABI is an array of items, or an object with the array in "
+	check_json_refused("{}",
+					   "a JSON ABI is an array of items, or an object with the array in "
 					   "\"abi\"");
-	check_json_refused("3", "a JSON ABI is an array of items, or an object with the array in "
+	check_json_refused("3",
+					   "a JSON ABI is an array of items, or an object with the array in "
 					   "\"abi\"");
 }
 
@@ -308,7 +305,7 @@ TEST(json_of_libraries_leaves_out_foreign_types)
 		"[{\"type\":\"IPool\"}]}]},"
 		"{\"type\":\"function\",\"name\":\"d\",\"inputs\":[{\"type\":\"uint\"}]}]";
 	struct evm_abi abi;
-	size_t		skipped;
+	size_t skipped;
 
 	if (!CHECK(parse_json(fresh_arena(), &abi, &skipped, text, NULL) == EVM_OK))
 		return;
@@ -319,12 +316,14 @@ TEST(json_of_libraries_leaves_out_foreign_types)
 
 TEST(json_refusals_say_which_item_and_parameter)
 {
-	check_json_refused("[{\"type\":\"function\",\"name\":\"f\",\"inputs\":[{\"type\":\"bool\"},"
-					   "{\"type\":\"uint7\"}]}]",
-					   "item 1 (f), input 2: unknown type \"uint7\"");
-	check_json_refused("[{\"type\":\"function\",\"name\":\"f\",\"outputs\":[{\"type\":"
-					   "\"uint8[0]\"}]}]",
-					   "item 1 (f), output 1: an array has a length of at least 1");
+	check_json_refused(
+		"[{\"type\":\"function\",\"name\":\"f\",\"inputs\":[{\"type\":\"bool\"},"
+		"{\"type\":\"uint7\"}]}]",
+		"item 1 (f), input 2: unknown type \"uint7\"");
+	check_json_refused(
+		"[{\"type\":\"function\",\"name\":\"f\",\"outputs\":[{\"type\":"
+		"\"uint8[0]\"}]}]",
+		"item 1 (f), output 1: an array has a length of at least 1");
 	check_json_refused("[{\"type\":\"error\",\"name\":\"E\",\"inputs\":[{\"type\":\"tuple\"}]}]",
 					   "item 1 (E), input 1: a tuple has no array of components");
 	check_json_refused("[{\"type\":\"event\",\"name\":\"E\",\"inputs\":[{}]}]",
@@ -349,8 +348,8 @@ static char *
 repeated(const char *front, const char *repeat, size_t count, const char *behind)
 {
 	static char text[1024 * 1024];
-	size_t		len = strlen(repeat);
-	char	   *end = stpcpy(text, front);
+	size_t len = strlen(repeat);
+	char *end = stpcpy(text, front);
 
 	for (size_t i = 0; i < count && (size_t) (end - text) + len < sizeof(text) / 2; i++)
 		end = stpcpy(end, repeat);
@@ -376,8 +375,8 @@ TEST(json_of_events_says_what_is_indexed)
 
 TEST(json_is_limited)
 {
-	char		closing[3 * EVM_ABI_MAX_DEPTH + 3 + sizeof("]}]")];
-	char	   *end = closing;
+	char closing[3 * EVM_ABI_MAX_DEPTH + 3 + sizeof("]}]")];
+	char *end = closing;
 
 	for (int i = 0; i < EVM_ABI_MAX_DEPTH + 1; i++)
 		end = stpcpy(end, "]}");
@@ -392,26 +391,28 @@ TEST(json_is_limited)
 					   "item 1 (E): it has too many parameters");
 	check_json_refused(repeated("[{\"name\":\"f\"}", ",{\"name\":\"f\"}", EVM_ABI_MAX_ITEMS, "]"),
 					   "the ABI has more than 8192 items");
-	check_json_refused("[{\"type\":\"function\",\"name\":\"f\",\"inputs\":[{\"type\":"
-					   "\"uint[99999999999]\"}]}]",
-					   "item 1 (f), input 1: the type holds more than 1000000 values");
-	check_json_refused("[{\"type\":\"event\",\"name\":\"E\",\"inputs\":["
-					   "{\"type\":\"bool\",\"indexed\":true},{\"type\":\"bool\",\"indexed\":true},"
-					   "{\"type\":\"bool\",\"indexed\":true},"
-					   "{\"type\":\"bool\",\"indexed\":true}]}]",
-					   "item 1 (E): more than 3 indexed parameters");
+	check_json_refused(
+		"[{\"type\":\"function\",\"name\":\"f\",\"inputs\":[{\"type\":"
+		"\"uint[99999999999]\"}]}]",
+		"item 1 (f), input 1: the type holds more than 1000000 values");
+	check_json_refused(
+		"[{\"type\":\"event\",\"name\":\"E\",\"inputs\":["
+		"{\"type\":\"bool\",\"indexed\":true},{\"type\":\"bool\",\"indexed\":true},"
+		"{\"type\":\"bool\",\"indexed\":true},"
+		"{\"type\":\"bool\",\"indexed\":true}]}]",
+		"item 1 (E): more than 3 indexed parameters");
 }
 
 /* ---- memory ------------------------------------------------------------------- */
 
-typedef enum evm_status (*attempt) (struct evm_arena *arena, struct evm_error *err);
+typedef enum evm_status (*attempt)(struct evm_arena *arena, struct evm_error *err);
 
 /* In every arena that is too small it fails as memory, with a message. */
 static void
 check_memory(attempt attempt)
 {
 	enum evm_status status;
-	size_t		limit = 0;
+	size_t limit = 0;
 
 	do
 	{
@@ -429,13 +430,10 @@ check_memory(attempt attempt)
 static enum evm_status
 attempt_fragments(struct evm_arena *arena, struct evm_error *err)
 {
-	static const char *const texts[] = {
-		"struct S { T[2] t; string s; }",
-		"struct T { uint a; bytes b; }",
-		"function f(S s, uint a, bool b, bool c, bool d) returns (tuple(address x) y)",
-		"event E(S indexed s)",
-		NULL
-	};
+	static const char *const texts[] =
+		{"struct S { T[2] t; string s; }", "struct T { uint a; bytes b; }",
+		 "function f(S s, uint a, bool b, bool c, bool d) returns (tuple(address x) y)",
+		 "event E(S indexed s)", NULL};
 	struct evm_abi abi;
 
 	return parse(arena, &abi, texts, NULL, err);
@@ -449,7 +447,8 @@ attempt_json(struct evm_arena *arena, struct evm_error *err)
 	return parse_json(arena, &abi, NULL,
 					  "[{\"type\":\"function\",\"name\":\"f\",\"inputs\":[{\"name\":\"a\","
 					  "\"type\":\"tuple[]\",\"components\":"
-					  "[{\"name\":\"b\",\"type\":\"uint8[2]\"}]}]}]", err);
+					  "[{\"name\":\"b\",\"type\":\"uint8[2]\"}]}]}]",
+					  err);
 }
 
 TEST(parsers_report_a_full_arena)
@@ -460,18 +459,17 @@ TEST(parsers_report_a_full_arena)
 
 /* ---- finding ------------------------------------------------------------------ */
 
-static const char *const token[] = {
-	"function transfer(address to, uint256 value) returns (bool)",
-	"function safeTransferFrom(address from, address to, uint256 id)",
-	"function safeTransferFrom(address from, address to, uint256 id, bytes data)",
-	"function swap((uint amount, address[] path)[2] swaps)",
-	"event Transfer(address indexed from, address indexed to, uint256 value)",
-	"event Transfer(address indexed from, address indexed to, uint256 indexed id)",
-	"event Paused()",
-	"event Paused()",
-	"constructor(string name)",
-	NULL
-};
+static const char *const token[] =
+	{"function transfer(address to, uint256 value) returns (bool)",
+	 "function safeTransferFrom(address from, address to, uint256 id)",
+	 "function safeTransferFrom(address from, address to, uint256 id, bytes data)",
+	 "function swap((uint amount, address[] path)[2] swaps)",
+	 "event Transfer(address indexed from, address indexed to, uint256 value)",
+	 "event Transfer(address indexed from, address indexed to, uint256 indexed id)",
+	 "event Paused()",
+	 "event Paused()",
+	 "constructor(string name)",
+	 NULL};
 
 static void
 check_found(enum evm_abi_item_kind kind, const char *wanted, int item)

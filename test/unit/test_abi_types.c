@@ -71,11 +71,43 @@ TEST(types_have_a_canonical_text)
 TEST(what_is_no_type_is_refused)
 {
 	static const char *const texts[] = {
-		"", " ", "uint7", "uint0", "uint264", "uint08", "uint 8", "int1", "bytes0", "bytes33",
-		"bytes01", "Uint", "fixed", "ufixed128x18", "address[", "address]", "address[-1]",
-		"address[1", "address[a]", "address[0]", "uint8[3][0]", "()", "()[]", "(uint", "uint)",
-		"(uint,)", "(,uint)", "tuple", "tuple[]", "tuple uint", "uint256,", "uint x", "Foo",
-		"mapping(uint=>uint)", "uint256\xc2\xa0", "(uint indexed a)", "(uint memory a)",
+		"",
+		" ",
+		"uint7",
+		"uint0",
+		"uint264",
+		"uint08",
+		"uint 8",
+		"int1",
+		"bytes0",
+		"bytes33",
+		"bytes01",
+		"Uint",
+		"fixed",
+		"ufixed128x18",
+		"address[",
+		"address]",
+		"address[-1]",
+		"address[1",
+		"address[a]",
+		"address[0]",
+		"uint8[3][0]",
+		"()",
+		"()[]",
+		"(uint",
+		"uint)",
+		"(uint,)",
+		"(,uint)",
+		"tuple",
+		"tuple[]",
+		"tuple uint",
+		"uint256,",
+		"uint x",
+		"Foo",
+		"mapping(uint=>uint)",
+		"uint256\xc2\xa0",
+		"(uint indexed a)",
+		"(uint memory a)",
 		"bytes memory",
 	};
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
@@ -103,7 +135,7 @@ TEST(refusals_say_what_and_where)
 TEST(types_are_limited)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	char		deep[2 * 100 + sizeof("uint")];
+	char deep[2 * 100 + sizeof("uint")];
 	const struct evm_abi_type *type;
 
 	check_refused(arena, "uint[1000001]", EVM_ERR_LIMIT);
@@ -151,7 +183,7 @@ TEST(parameter_lists_have_names_or_none)
 	static const char text[] = "address indexed from, uint, string memory order, bytes calldata";
 	const struct evm_abi_param *params;
 	struct evm_error err;
-	size_t		count;
+	size_t count;
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
 
 	CHECK_NUMBER(evm_abi_parse_params(arena, &params, &count, text, strlen(text), &err), EVM_OK);

@@ -27,26 +27,26 @@ params_of(struct evm_arena *arena, const char *text, size_t *count)
 static struct evm_abi_value
 number(uint64_t value)
 {
-	return (struct evm_abi_value) {.word = evm_word_from_u64(value)};
+	return (struct evm_abi_value){.word = evm_word_from_u64(value)};
 }
 
 static struct evm_abi_value
 bytes(const void *data, size_t len)
 {
-	return (struct evm_abi_value) {.bytes = {data, len}};
+	return (struct evm_abi_value){.bytes = {data, len}};
 }
 
 static struct evm_abi_value
 items(struct evm_abi_value *values, size_t count)
 {
-	return (struct evm_abi_value) {.items = values, .item_count = count};
+	return (struct evm_abi_value){.items = values, .item_count = count};
 }
 
 /* Words of data, each a small number. */
 static struct evm_bytes
 words(struct evm_arena *arena, const uint64_t *numbers, size_t count)
 {
-	uint8_t    *data = evm_arena_alloc(arena, count * WORD_BYTES);
+	uint8_t *data = evm_arena_alloc(arena, count * WORD_BYTES);
 
 	for (size_t i = 0; i < count; i++)
 	{
@@ -54,15 +54,15 @@ words(struct evm_arena *arena, const uint64_t *numbers, size_t count)
 
 		evm_word_to_be(data + i * WORD_BYTES, &word);
 	}
-	return (struct evm_bytes) {data, count * WORD_BYTES};
+	return (struct evm_bytes){data, count * WORD_BYTES};
 }
 
 static void
-check_encode_refused(const char *types, const struct evm_abi_value *values,
-					 enum evm_status wanted, const char *message)
+check_encode_refused(const char *types, const struct evm_abi_value *values, enum evm_status wanted,
+					 const char *message)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	size_t		count;
+	size_t count;
 	const struct evm_abi_param *params = params_of(arena, types, &count);
 	struct evm_bytes out;
 	struct evm_error err = {.message = ""};
@@ -129,37 +129,37 @@ check_decode_refused(const char *types, const uint64_t *numbers, size_t count, s
 					 enum evm_status wanted, const char *message)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	size_t		param_count;
+	size_t param_count;
 	const struct evm_abi_param *params = params_of(arena, types, &param_count);
 	struct evm_bytes data = words(arena, numbers, count);
 	struct evm_abi_value *values;
 	struct evm_error err = {.message = ""};
 
 	CHECK_NUMBER(evm_abi_decode(arena, &values, params, param_count, data.data, data.len - cut,
-								&err), wanted);
+								&err),
+				 wanted);
 	CHECK_TEXT(err.message, message);
 }
 
 TEST(data_that_lies_names_the_argument)
 {
-	check_decode_refused("uint8 a, uint8 b", (const uint64_t[]) {255, 256}, 2, 0, EVM_ERR_RANGE,
+	check_decode_refused("uint8 a, uint8 b", (const uint64_t[]){255, 256}, 2, 0, EVM_ERR_RANGE,
 						 "argument 2 (b): 256 does not fit uint8");
-	check_decode_refused("int8 a", (const uint64_t[]) {128}, 1, 0, EVM_ERR_RANGE,
+	check_decode_refused("int8 a", (const uint64_t[]){128}, 1, 0, EVM_ERR_RANGE,
 						 "argument 1 (a): 128 does not fit int8");
-	check_decode_refused("bool", (const uint64_t[]) {2}, 1, 0, EVM_ERR_RANGE,
+	check_decode_refused("bool", (const uint64_t[]){2}, 1, 0, EVM_ERR_RANGE,
 						 "argument 1: a bool is 0 or 1");
-	check_decode_refused("uint a, uint b", (const uint64_t[]) {1, 2}, 2, 1, EVM_ERR_TRUNCATED,
+	check_decode_refused("uint a, uint b", (const uint64_t[]){1, 2}, 2, 1, EVM_ERR_TRUNCATED,
 						 "argument 2 (b): the data ends at byte 63, inside the value");
 	check_decode_refused("uint a", NULL, 0, 0, EVM_ERR_TRUNCATED,
 						 "argument 1 (a): the data ends at byte 0, inside the value");
-	check_decode_refused("string s", (const uint64_t[]) {64}, 1, 0, EVM_ERR_TRUNCATED,
+	check_decode_refused("string s", (const uint64_t[]){64}, 1, 0, EVM_ERR_TRUNCATED,
 						 "argument 1 (s): the offset is beyond the end of the data");
-	check_decode_refused("string s", (const uint64_t[]) {32, 33, 0}, 3, 0, EVM_ERR_TRUNCATED,
+	check_decode_refused("string s", (const uint64_t[]){32, 33, 0}, 3, 0, EVM_ERR_TRUNCATED,
 						 "argument 1 (s): the data ends at byte 96, inside the value");
-	check_decode_refused("uint[] u", (const uint64_t[]) {32, UINT64_MAX}, 2, 0,
-						 EVM_ERR_TRUNCATED,
+	check_decode_refused("uint[] u", (const uint64_t[]){32, UINT64_MAX}, 2, 0, EVM_ERR_TRUNCATED,
 						 "argument 1 (u): the data ends at byte 64, inside the value");
-	check_decode_refused("(bool[] b)[] u", (const uint64_t[]) {32, 1, 32, 32, 2, 1, 7}, 7, 0,
+	check_decode_refused("(bool[] b)[] u", (const uint64_t[]){32, 1, 32, 32, 2, 1, 7}, 7, 0,
 						 EVM_ERR_RANGE, "argument 1 (u)[0].b[1]: a bool is 0 or 1");
 }
 
@@ -167,9 +167,9 @@ TEST(data_that_lies_names_the_argument)
 TEST(offsets_and_lengths_are_read_in_all_their_bits)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	size_t		count;
+	size_t count;
 	const struct evm_abi_param *params = params_of(arena, "bytes b", &count);
-	uint8_t		data[3 * WORD_BYTES] = {[31] = 32, [63] = 1};
+	uint8_t data[3 * WORD_BYTES] = {[31] = 32, [63] = 1};
 	struct evm_abi_value *values;
 	static const size_t high_bytes[] = {23, 15, 7, 0};
 
@@ -178,7 +178,7 @@ TEST(offsets_and_lengths_are_read_in_all_their_bits)
 	{
 		for (size_t i = 0; i < sizeof(high_bytes) / sizeof(high_bytes[0]); i++)
 		{
-			uint8_t    *byte = &data[word * WORD_BYTES + high_bytes[i]];
+			uint8_t *byte = &data[word * WORD_BYTES + high_bytes[i]];
 
 			*byte = 1;
 			CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data, sizeof(data), NULL),
@@ -191,9 +191,9 @@ TEST(offsets_and_lengths_are_read_in_all_their_bits)
 TEST(addresses_with_dirty_bytes_are_refused)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	size_t		count;
+	size_t count;
 	const struct evm_abi_param *params = params_of(arena, "address owner", &count);
-	uint8_t		data[WORD_BYTES];
+	uint8_t data[WORD_BYTES];
 	struct evm_abi_value *values;
 	struct evm_error err;
 
@@ -207,16 +207,15 @@ TEST(addresses_with_dirty_bytes_are_refused)
 	data[0] = 1;
 	CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data, sizeof(data), &err),
 				 EVM_ERR_RANGE);
-	CHECK_TEXT(err.message,
-			   "argument 1 (owner): an address has 20 bytes, and more are not zero");
+	CHECK_TEXT(err.message, "argument 1 (owner): an address has 20 bytes, and more are not zero");
 }
 
 TEST(an_unpadded_tail_and_trailing_data_are_accepted)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	size_t		count;
+	size_t count;
 	const struct evm_abi_param *params = params_of(arena, "string", &count);
-	struct evm_bytes data = words(arena, (const uint64_t[]) {32, 3, UINT64_MAX, 9}, 4);
+	struct evm_bytes data = words(arena, (const uint64_t[]){32, 3, UINT64_MAX, 9}, 4);
 	struct evm_abi_value *values;
 
 	for (size_t len = 2 * WORD_BYTES + 3; len <= data.len; len++)
@@ -224,8 +223,8 @@ TEST(an_unpadded_tail_and_trailing_data_are_accepted)
 		CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data.data, len, NULL), EVM_OK);
 		CHECK_NUMBER(values[0].bytes.len, 3);
 	}
-	CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data.data, 2 * WORD_BYTES + 2,
-								NULL), EVM_ERR_TRUNCATED);
+	CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data.data, 2 * WORD_BYTES + 2, NULL),
+				 EVM_ERR_TRUNCATED);
 }
 
 /* Milliseconds of processor time since the start. */
@@ -239,14 +238,14 @@ spent_ms(clock_t start)
 TEST(offset_bombs_are_refused_at_once)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	size_t		count;
+	size_t count;
 	const struct evm_abi_param *params = params_of(arena, "uint[][][][][][][][][] bomb", &count);
-	uint64_t	numbers[1 + 9 * 11];
-	size_t		used = 0;
+	uint64_t numbers[1 + 9 * 11];
+	size_t used = 0;
 	struct evm_bytes data;
 	struct evm_abi_value *values;
 	struct evm_error err;
-	clock_t		start;
+	clock_t start;
 
 	numbers[used++] = 32;
 	for (int level = 0; level < 9; level++)
@@ -268,13 +267,13 @@ TEST(offset_bombs_are_refused_at_once)
 TEST(bytes_that_share_a_tail_are_bounded)
 {
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	size_t		count;
+	size_t count;
 	const struct evm_abi_param *params = params_of(arena, "bytes[] b", &count);
 	enum
 	{
 		COPIES = 1000
 	};
-	uint64_t   *numbers = evm_arena_zalloc(arena, 2 * COPIES + 3, sizeof(*numbers));
+	uint64_t *numbers = evm_arena_zalloc(arena, 2 * COPIES + 3, sizeof(*numbers));
 	struct evm_bytes data;
 	struct evm_abi_value *values;
 
@@ -291,12 +290,12 @@ TEST(bytes_that_share_a_tail_are_bounded)
 TEST(a_full_arena_is_no_crash)
 {
 	struct evm_arena *big = test_arena(ARENA_BYTES);
-	size_t		count;
+	size_t count;
 	const struct evm_abi_param *params = params_of(big, "uint[][] u", &count);
-	struct evm_bytes data = words(big, (const uint64_t[]) {32, 2, 64, 64, 2, 1, 2}, 7);
+	struct evm_bytes data = words(big, (const uint64_t[]){32, 2, 64, 64, 2, 1, 2}, 7);
 	struct evm_abi_value *values;
 	struct evm_error err;
-	size_t		limit = 0;
+	size_t limit = 0;
 	enum evm_status status;
 
 	do
@@ -316,7 +315,7 @@ TEST(packed_encoding_refuses_what_solidity_cannot_pack)
 	struct evm_arena *arena = test_arena(ARENA_BYTES);
 	struct evm_abi_value text = bytes("ab", 2);
 	struct evm_abi_value list = items(&text, 1);
-	size_t		count;
+	size_t count;
 	const struct evm_abi_param *params = params_of(arena, "string[] names", &count);
 	struct evm_bytes out;
 	struct evm_error err;
@@ -337,13 +336,15 @@ TEST(text_is_utf8_without_nul)
 	static const struct
 	{
 		const char *bytes;
-		size_t		len;
-		bool		is_text;
-	}			cases[] = {
+		size_t len;
+		bool is_text;
+	} cases[] = {
 		{"", 0, true},
 		{"plain ascii that is longer than a block", 39, true},
 		{"12345678\0", 9, false},
-		{"1234\0" "678", 8, false},
+		{"1234\0"
+		 "678",
+		 8, false},
 		{"\x7f\x01\t\n", 4, true},
 		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\x80", 9, true},
 		{"\xf4\x8f\xbf\xbf", 4, true},

@@ -86,8 +86,7 @@ TEST(keystore_address_is_optional_but_right)
 	check_change("\"17c5185167401ed00cf5f5b2fc97d9bbfdb7d025\"", "null", EVM_OK, NULL);
 	check_change("17c5185167401ed00cf5f5b2fc97d9bbfdb7d025", "", EVM_OK, NULL);
 	check_change("17c5", "0x17c5", EVM_OK, NULL);
-	check_change("17c5", "17c6", EVM_ERR_MISMATCH,
-				 "its address is not the address of its key");
+	check_change("17c5", "17c6", EVM_ERR_MISMATCH, "its address is not the address of its key");
 	check_change("17c5", "17", EVM_ERR_MALFORMED, "address has a wrong length");
 }
 
@@ -96,22 +95,15 @@ TEST(keystore_says_what_is_wrong_with_it)
 	check_change("\"version\":3", "\"version\":1", EVM_ERR_MALFORMED, "version is not 3");
 	check_change("\"crypto\"", "\"cripto\"", EVM_ERR_MALFORMED,
 				 "crypto is missing or not an object");
-	check_change("aes-128-ctr", "aes-128-cbc", EVM_ERR_MALFORMED,
-				 "cipher is not aes-128-ctr");
-	check_change("deadbeef1dead", "deadbeef1de", EVM_ERR_MALFORMED,
-				 "iv has a wrong length");
-	check_change("deadbeef1dead", "deadbeef1dexx", EVM_ERR_MALFORMED,
-				 "iv is not hexadecimal");
+	check_change("aes-128-ctr", "aes-128-cbc", EVM_ERR_MALFORMED, "cipher is not aes-128-ctr");
+	check_change("deadbeef1dead", "deadbeef1de", EVM_ERR_MALFORMED, "iv has a wrong length");
+	check_change("deadbeef1dead", "deadbeef1dexx", EVM_ERR_MALFORMED, "iv is not hexadecimal");
 	check_change("cea5", "cea5cea5", EVM_ERR_MALFORMED, "ciphertext has a wrong length");
-	check_change("\"mac\"", "\"nac\"", EVM_ERR_MALFORMED,
-				 "mac is missing or not a string");
-	check_change("\"scrypt\"", "\"argon2\"", EVM_ERR_MALFORMED,
-				 "kdf is neither scrypt nor pbkdf2");
+	check_change("\"mac\"", "\"nac\"", EVM_ERR_MALFORMED, "mac is missing or not a string");
+	check_change("\"scrypt\"", "\"argon2\"", EVM_ERR_MALFORMED, "kdf is neither scrypt nor pbkdf2");
 	check_change("\"dklen\":32", "\"dklen\":31", EVM_ERR_MALFORMED, "dklen is not 32");
-	check_change("\"n\":1024", "\"n\":1000", EVM_ERR_MALFORMED,
-				 "scrypt n is not a power of 2");
-	check_change("\"n\":1024", "\"n\":1", EVM_ERR_MALFORMED,
-				 "scrypt n is not a power of 2");
+	check_change("\"n\":1024", "\"n\":1000", EVM_ERR_MALFORMED, "scrypt n is not a power of 2");
+	check_change("\"n\":1024", "\"n\":1", EVM_ERR_MALFORMED, "scrypt n is not a power of 2");
 	check_change("\"n\":1024", "\"n\":\"1024\"", EVM_ERR_MALFORMED,
 				 "n is missing or not a positive integer");
 	check_change("\"r\":4", "\"r\":-4", EVM_ERR_MALFORMED,

@@ -30,7 +30,8 @@ document(const char *type, const char *value)
 	static char text[2048];
 
 	snprintf(text, sizeof(text),
-			 "{\"types\":{" DOMAIN_TYPE ",\"M\":[{\"name\":\"x\",\"type\":\"%s\"}],"
+			 "{\"types\":{" DOMAIN_TYPE
+			 ",\"M\":[{\"name\":\"x\",\"type\":\"%s\"}],"
 			 "\"P\":[{\"name\":\"p\",\"type\":\"P[]\"}]},"
 			 "\"primaryType\":\"M\",\"domain\":{\"chainId\":1},\"message\":{\"x\":%s}}",
 			 type, value);
@@ -234,12 +235,14 @@ TEST(typed_documents_are_read_strictly)
 				   "typed data: the name of type 1 is not one for a struct");
 	check_document("{\"types\":{\"M(\":[]},\"primaryType\":\"M\"}",
 				   "typed data: the name of type 1 is not one for a struct");
-	check_document("{\"types\":{\"M\":[{\"name\":\"a,uint8 b\",\"type\":\"uint8\"}]},"
-				   "\"primaryType\":\"M\"}",
-				   "typed data: field 1 of type M has no valid name and type");
-	check_document("{\"types\":{\"M\":[{\"name\":\"a\",\"type\":\"uint8\"},"
-				   "{\"name\":\"a\",\"type\":\"bool\"}]},\"primaryType\":\"M\"}",
-				   "typed data: field 2 of type M has the name of another");
+	check_document(
+		"{\"types\":{\"M\":[{\"name\":\"a,uint8 b\",\"type\":\"uint8\"}]},"
+		"\"primaryType\":\"M\"}",
+		"typed data: field 1 of type M has no valid name and type");
+	check_document(
+		"{\"types\":{\"M\":[{\"name\":\"a\",\"type\":\"uint8\"},"
+		"{\"name\":\"a\",\"type\":\"bool\"}]},\"primaryType\":\"M\"}",
+		"typed data: field 2 of type M has the name of another");
 	check_document("{\"types\":{},\"primaryType\":\"M\",\"domain\":{},\"message\":{}}",
 				   "typed data: primaryType is not defined");
 	check_document("{\"types\":{\"M\":[]},\"primaryType\":\"M\",\"domain\":{}}",
@@ -250,15 +253,18 @@ TEST(typed_documents_are_read_strictly)
 
 TEST(typed_domains_have_the_members_of_eip712)
 {
-	check_document("{\"types\":{\"EIP712Domain\":[{\"name\":\"chainId\",\"type\":\"uint64\"}]},"
-				   "\"primaryType\":\"EIP712Domain\",\"domain\":{\"chainId\":1}}",
-				   "typed data: field 1 of EIP712Domain is not one of EIP-712, with its type");
-	check_document("{\"types\":{\"EIP712Domain\":[{\"name\":\"title\",\"type\":\"string\"}]},"
-				   "\"primaryType\":\"EIP712Domain\",\"domain\":{\"title\":\"x\"}}",
-				   "typed data: field 1 of EIP712Domain is not one of EIP-712, with its type");
-	check_document("{\"types\":{\"EIP712Domain\":[]},"
-				   "\"primaryType\":\"EIP712Domain\",\"domain\":{\"chainId\":1}}",
-				   "typed data: domain has a member that EIP712Domain does not declare");
+	check_document(
+		"{\"types\":{\"EIP712Domain\":[{\"name\":\"chainId\",\"type\":\"uint64\"}]},"
+		"\"primaryType\":\"EIP712Domain\",\"domain\":{\"chainId\":1}}",
+		"typed data: field 1 of EIP712Domain is not one of EIP-712, with its type");
+	check_document(
+		"{\"types\":{\"EIP712Domain\":[{\"name\":\"title\",\"type\":\"string\"}]},"
+		"\"primaryType\":\"EIP712Domain\",\"domain\":{\"title\":\"x\"}}",
+		"typed data: field 1 of EIP712Domain is not one of EIP-712, with its type");
+	check_document(
+		"{\"types\":{\"EIP712Domain\":[]},"
+		"\"primaryType\":\"EIP712Domain\",\"domain\":{\"chainId\":1}}",
+		"typed data: domain has a member that EIP712Domain does not declare");
 	check_document("{\"types\":{},\"primaryType\":\"M\",\"domain\":{\"title\":\"x\"}}",
 				   "typed data: domain has a member that EIP712Domain does not declare");
 	check_document("{\"types\":{" DOMAIN_TYPE "},\"primaryType\":\"EIP712Domain\",\"domain\":{}}",

@@ -24,8 +24,7 @@ extern bool abi_values_from_json(struct evm_arena *arena, struct evm_abi_value *
 extern enum vector_result abi_check_values(struct evm_arena *arena,
 										   const struct evm_abi_value *values,
 										   const struct evm_abi_param *params, size_t count,
-										   const struct evm_json *want,
-										   struct vector_note *note);
+										   const struct evm_json *want, struct vector_note *note);
 /* Whether the data decodes to the values. */
 extern enum vector_result abi_check_decoding(struct evm_arena *arena,
 											 const struct evm_abi_param *params, size_t count,
@@ -43,8 +42,7 @@ extern enum vector_result abi_read_item(struct evm_arena *arena, const struct ev
 										const struct evm_json *row, const char *member,
 										struct vector_note *note);
 /* Signature, and selector or topic0, of the row. */
-extern enum vector_result abi_check_hashes(struct evm_arena *arena,
-										   const struct evm_abi_item *item,
+extern enum vector_result abi_check_hashes(struct evm_arena *arena, const struct evm_abi_item *item,
 										   const struct evm_json *row, struct vector_note *note);
 
-#endif							/* TEST_VECTORS_ABI_H */
+#endif /* TEST_VECTORS_ABI_H */
