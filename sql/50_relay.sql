@@ -67,3 +67,25 @@ CREATE FUNCTION rflow.adopt_account(relayer text, next_nonce bigint DEFAULT NULL
 	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_adopt_account';
 COMMENT ON FUNCTION rflow.adopt_account IS
 	'Takes the nonces of a relayer''s account over from whoever else has used it: the next one is next_nonce, or what the chain counts with its pool. For operators';
+
+-- The relayer's own transactions, for isolation tests. Schema rflow_private is closed to all but superusers.
+CREATE FUNCTION rflow_private.relay_sign(relayer text, account rflow.address, first_nonce bigint) RETURNS integer
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_relay_sign';
+COMMENT ON FUNCTION rflow_private.relay_sign IS 'Assigns nonces to all that is queued, as the relayer process does, but signs nothing. Refused while the database is armed';
+
+CREATE FUNCTION rflow_private.relay_record_accepted(id bigint) RETURNS boolean
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_relay_record_accepted';
+COMMENT ON FUNCTION rflow_private.relay_record_accepted IS 'signed → broadcast, as the relayer process records it';
+
+CREATE FUNCTION rflow_private.relay_record_mined(
+		id bigint, transaction_hash rflow.hex, block_number bigint, block_hash rflow.hex, reverted boolean) RETURNS boolean
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_relay_record_mined';
+COMMENT ON FUNCTION rflow_private.relay_record_mined IS 'signed, broadcast, mined → mined, as the relayer process records it';
+
+CREATE FUNCTION rflow_private.relay_record_unmined(id bigint, reason text) RETURNS boolean
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_relay_record_unmined';
+COMMENT ON FUNCTION rflow_private.relay_record_unmined IS 'mined, confirmed → broadcast, as the relayer process records it';
+
+CREATE FUNCTION rflow_private.relay_record_deep(id bigint) RETURNS boolean
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_relay_record_deep';
+COMMENT ON FUNCTION rflow_private.relay_record_deep IS 'mined → confirmed or failed, and its nonce settled, as the relayer process records it';
