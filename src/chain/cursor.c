@@ -91,14 +91,23 @@ static struct db_statement advance = {
 	.count = 4
 };
 
-/* The first block of the window that is not older than a moment; block times are whole seconds. */
+/*
+ * The first block of the window that is not older than a moment; block times are whole seconds.
+ *
+ * The chain's clock is not ours: where it is ahead (a development chain that was moved in time, a
+ * server that is slow) blocks of long ago would look new.  So a block must also be no older, counted back from the newest one,
+ * than the moment is by our own clock.
+ */
 static int64
 first_block_since(const struct chain *chain, TimestampTz since)
 {
+	TimestampTz tip_time = chain_timestamp(chain_header_at(chain, chain->tip)->timestamp);
+	TimestampTz age = Max(GetCurrentTimestamp() - since, 0);
+	TimestampTz threshold = Max(since, tip_time - age) - USECS_PER_SEC;
 	int64		number = chain->tip + 1;
 
 	while (number > chain->first &&
-		   chain_timestamp(chain_header_at(chain, number - 1)->timestamp) + USECS_PER_SEC > since)
+		   chain_timestamp(chain_header_at(chain, number - 1)->timestamp) > threshold)
 		number--;
 	return number;
 }
