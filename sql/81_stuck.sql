@@ -195,7 +195,7 @@ COMMENT ON VIEW rflow_private.failed_runs IS 'Runs that have failed in the last 
 
 CREATE VIEW rflow_private.open_incidents WITH (security_barrier) AS
 SELECT i.kind, i.subject, i.network, i.workflow, i.since, i.reason,
-	i.what_to_do || format('. Then: SELECT rflow.resolve_incident(%s)', i.id) AS what_to_do,
+	rtrim(i.what_to_do, '.') || format('. Then: SELECT rflow.resolve_incident(%s)', i.id) AS what_to_do,
 	NULL::integer AS blocking_pid
 FROM rflow_private.incidents i
 LEFT JOIN rflow.workflows w ON w.name = i.workflow

@@ -87,7 +87,7 @@ decide_owner(const TriggerData *trigger, Oid wanted)
 
 	if (!OidIsValid(wanted))
 		return user;
-	if (is_member_of_role(user, wanted))
+	if (has_privs_of_role(user, wanted))
 		return wanted;
 	if (!isnull && DatumGetObjectId(old) == wanted)
 		return user;
