@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "evm/secp.h"
+
 #define REFERENCE_START "${"
 #define REFERENCE_ENV "${env:"
 #define VARIABLE_PREFIX "RFLOW_"
@@ -150,6 +152,21 @@ reference_len(const char *text)
 	return text[len] == '}' ? len + 1 : 0;
 }
 
+/*
+ * Whoever may write a network's URLs must not be able to send the server's signing secrets to a node of his own: a value that
+ * is a private key, and variables named after a mnemonic or a password, are not put into a URL.  (A mnemonic's blanks have no
+ * place in one either.)
+ */
+static bool
+is_signing_secret(const char *name, const char *value)
+{
+	struct evm_key key;
+	bool is_key = evm_key_parse(&key, value, strlen(value), NULL) == EVM_OK;
+
+	evm_wipe(&key, sizeof(key));
+	return is_key || strstr(name, "MNEMONIC") != NULL || strstr(name, "PASSWORD") != NULL;
+}
+
 /* At "${"; *used is the length of the reference. */
 static enum evm_status
 expand_reference(struct expansion *expansion, size_t *used, const char *text, size_t position,
@@ -170,6 +187,10 @@ expand_reference(struct expansion *expansion, size_t *used, const char *text, si
 	value = expansion->lookup(name);
 	if (value == NULL || value[0] == '\0')
 		return evm_fail(err, EVM_ERR_MISMATCH, position, "environment variable %s is not set",
+						name);
+	if (is_signing_secret(name, value))
+		return evm_fail(err, EVM_ERR_MISMATCH, position,
+						"environment variable %s holds a signing secret, which has no place in a URL",
 						name);
 	if (strlen(value) >= VALUE_MIN_BYTES && add_secret(expansion, value, strlen(value)) != EVM_OK)
 		return evm_fail(err, EVM_ERR_MEMORY, 0, "out of memory");

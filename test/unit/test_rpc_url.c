@@ -16,6 +16,8 @@ look_up(const char *name)
 	static char whole[] = "https://node.example/v2/token-0815";
 	static char broken[] = "a b";
 	static char empty[] = "";
+	static char secret[] = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+	static char password[] = "hunter2";
 
 	if (strcmp(name, "RFLOW_KEY") == 0)
 		return key;
@@ -25,6 +27,10 @@ look_up(const char *name)
 		return broken;
 	if (strcmp(name, "RFLOW_EMPTY") == 0)
 		return empty;
+	if (strcmp(name, "RFLOW_HOT") == 0)
+		return secret;
+	if (strcmp(name, "RFLOW_PASSWORD_OF_HOT") == 0)
+		return password;
 	return NULL;
 }
 
@@ -90,6 +96,10 @@ TEST(urls_that_cannot_be_used_are_refused)
 			"environment variable RFLOW_NONE is not set");
 	refuses("https://a/${env:RFLOW_EMPTY}", EVM_ERR_MISMATCH,
 			"environment variable RFLOW_EMPTY is not set");
+	refuses("https://a/${env:RFLOW_HOT}", EVM_ERR_MISMATCH,
+			"environment variable RFLOW_HOT holds a signing secret, which has no place in a URL");
+	refuses("https://a/${env:RFLOW_PASSWORD_OF_HOT}", EVM_ERR_MISMATCH,
+			"environment variable RFLOW_PASSWORD_OF_HOT holds a signing secret, which has no place in a URL");
 	refuses("https://a/${env:HOME}", EVM_ERR_SYNTAX, reference);
 	refuses("https://a/${env:RFLOW_key}", EVM_ERR_SYNTAX, reference);
 	refuses("https://a/${RFLOW_KEY}", EVM_ERR_SYNTAX, reference);
