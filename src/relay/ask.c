@@ -256,8 +256,6 @@ put_questions(struct relay_process *process, struct questions *questions, struct
 	for (i = 0; i < view->nonce_count && !prices; i++)
 		prices =
 			relay_needs_noop(&view->nonces[i]) || relay_may_need_bump(process, &view->nonces[i]);
-	if (!process->chain_checked)
-		questions->chain_id = ask(questions, "eth_chainId", "[]");
 	if (active && head_is_overdue(process, view->now))
 		questions->head = ask(questions, "eth_getBlockByNumber", "[\"latest\",false]");
 	questions->receipts = view->nonce_count > 0 &&
@@ -269,6 +267,9 @@ put_questions(struct relay_process *process, struct questions *questions, struct
 		ask_receipts(questions, view);
 	ask_noops(questions, view);
 	ask_estimates(questions, view);
+	/* Each time, since a load balancer can send us anywhere; but not for its own sake. */
+	if (rpc_batch_count(questions->batch) > 0 || !process->chain_checked)
+		questions->chain_id = ask(questions, "eth_chainId", "[]");
 }
 
 static const struct evm_json *

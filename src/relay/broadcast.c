@@ -68,6 +68,7 @@ pause_after(const struct relay_nonce *nonce)
 		case RELAY_NONCE_AHEAD:
 		case RELAY_FUNDS:
 		case RELAY_NODE_TROUBLE:
+		case RELAY_NEVER_VALID:
 		case RELAY_UNKNOWN:
 			return TROUBLE_RETRY_MS;
 		default:
@@ -192,20 +193,24 @@ send_parcels(struct relay_process *process, struct parcel *parcels, int count, i
 	return relay_run(process, batch);
 }
 
-/* A payload that can never run, and that no node has taken: a no-op is to take its nonce. */
+/*
+ * A payload that can never run, and that no node has taken: a no-op is to take its nonce.  It has to
+ * be said twice, since the next node may know better.
+ */
 static void
 record_refusal(struct relay_process *process, const struct parcel *parcel, enum relay_class class,
 			   const char *message)
 {
 	const struct relay_nonce *nonce = parcel->nonce;
 	struct relay_failure failure = {relay_class_name(class), message, {NULL, 0}};
-	bool hopeless = class == RELAY_NEVER_VALID;
+	const struct relay_attempt *attempt = parcel->attempt;
+	bool hopeless = class == RELAY_NEVER_VALID && attempt->answered && attempt->class == class;
 
 	if (class == RELAY_REVERTS)
-		hopeless = process->head_number - parcel->attempt->head_number >= REVERT_BLOCKS &&
-			TimestampDifferenceExceeds(parcel->attempt->signed_at, GetCurrentTimestamp(),
+		hopeless = process->head_number - attempt->head_number >= REVERT_BLOCKS &&
+			TimestampDifferenceExceeds(attempt->signed_at, GetCurrentTimestamp(),
 									   REVERT_PATIENCE_MS);
-	if (hopeless && !parcel->attempt->noop && !relay_was_accepted(nonce) &&
+	if (hopeless && !attempt->noop && !relay_was_accepted(nonce) &&
 		relay_record_never(nonce->transaction_id, &failure))
 		relay_wake_by(process, GetCurrentTimestamp());
 	else

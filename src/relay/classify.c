@@ -88,12 +88,8 @@ static const struct pattern patterns[] = {
 	{RELAY_NEVER_VALID, "initcode too large", NULL},
 	{RELAY_NEVER_VALID, "initcode size", NULL},
 	{RELAY_NEVER_VALID, "invalid opcode", NULL},
-	{RELAY_NEVER_VALID, "invalid signature", NULL},
-	{RELAY_NEVER_VALID, "invalid sender", NULL},
 	{RELAY_NEVER_VALID, "sender not an eoa", NULL},
 	{RELAY_NEVER_VALID, "senderiscontract", NULL}, /* nethermind */
-	{RELAY_NEVER_VALID, "invalid chain id", NULL},
-	{RELAY_NEVER_VALID, "wrong chainid", NULL}, /* besu */
 	{RELAY_NEVER_VALID, "transaction type not supported", NULL},
 	{RELAY_NEVER_VALID, "tx type not supported", NULL},
 	{RELAY_NEVER_VALID, "notsupportedtxtype", NULL},
@@ -110,6 +106,11 @@ static const struct pattern patterns[] = {
 	{RELAY_FEE_TOO_LOW, "gas price below", NULL},            /* besu, geth */
 	{RELAY_FEE_TOO_LOW, "gas price too low", NULL},
 
+	/* Our signatures are right, so the node is on another chain. */
+	{RELAY_NODE_TROUBLE, "invalid sender", NULL}, /* geth */
+	{RELAY_NODE_TROUBLE, "invalid signature", NULL},
+	{RELAY_NODE_TROUBLE, "invalid chain id", NULL},
+	{RELAY_NODE_TROUBLE, "wrong chainid", NULL}, /* besu */
 	{RELAY_NODE_TROUBLE, "pool is full", NULL},
 	{RELAY_NODE_TROUBLE, "pool overflow", NULL},
 	{RELAY_NODE_TROUBLE, "account limit exceeded", NULL},
