@@ -131,6 +131,8 @@ worker_start(Datum arg, enum worker_kind kind)
 	next_log_hook = emit_log_hook;
 	emit_log_hook = keep_error;
 	BackgroundWorkerUnblockSignals();
+	/* A SIGHUP that came before its handler was there has been ignored. */
+	ConfigReloadPending = true;
 	w = make_worker(DatumGetInt32(arg), kind);
 	if (OidIsValid(w->database))
 		BackgroundWorkerInitializeConnectionByOid(w->database, InvalidOid, 0);
