@@ -252,7 +252,8 @@ sub settle_counter
 =item dies_at(point, action)
 
 Makes deposits, lets the process that comes to the crash point (src/db/crash.h) die by action - error,
-exit, abort, SIGTERM, or an immediate shutdown of the server -, and waits until all is settled.
+exit, abort, SIGTERM, or an immediate shutdown of the server -, and waits until all is settled.  Passes or fails a
+subtest.
 
 =cut
 
@@ -291,7 +292,7 @@ sub dies_at
 	{
 		$node->reload;
 	}
-	return $self->settled;
+	return subtest "$point: $action" => sub { $self->settled };
 }
 
 =pod

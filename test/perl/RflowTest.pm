@@ -162,7 +162,8 @@ sub poll_until
 	$expected //= 't';
 	do
 	{
-		$node->psql('postgres', $sql, stdout => \$out, stderr => \$err, on_error_stop => 0);
+		# A psql that is refused before it has read the statement makes IPC::Run die.
+		eval { $node->psql('postgres', $sql, stdout => \$out, stderr => \$err, on_error_stop => 0) };
 		return pass($sql) if defined $out && $out eq $expected;
 		select undef, undef, undef, $POLL_INTERVAL;
 	} while (time < $deadline);

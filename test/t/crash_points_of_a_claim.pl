@@ -7,22 +7,16 @@ use RflowAudit;
 use RflowTest;
 use Test::More;
 
-my @POINTS  = qw(claim-before-commit claim-after-commit);
-my @ACTIONS = ('error', 'exit', 'SIGTERM', 'abort', 'immediate shutdown');
-
 for my $commit (qw(on off))
 {
 	my $chain = start_anvil();
 	my $node  = new_node("commit_$commit", conf => "synchronous_commit = $commit\n");
 	my $job   = RflowAudit->start(node => $node, chain => $chain);
 
-	for my $point (@POINTS)
+	for my $point (qw(claim-before-commit claim-after-commit))
 	{
-		for my $action (@ACTIONS)
-		{
-			$job->dies_at($point, $action);
-			$job->audit("synchronous_commit $commit, $point: $action");
-		}
+		$job->dies_at($point, $_) for 'error', 'exit', 'SIGTERM', 'abort', 'immediate shutdown';
+		$job->audit("$point, synchronous_commit = $commit");
 	}
 	$node->stop('fast');
 }
