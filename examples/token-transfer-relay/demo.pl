@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# The example from nothing: a PostgreSQL server and a chain that are thrown away afterwards, workflow.sql, a deposit, and
-# what has become of it.
+# The example from nothing: a PostgreSQL server and a chain that are thrown away afterwards, workflow.sql, deposits,
+# and what has become of them.
 #
 # `make demo` runs it with a private copy of PostgreSQL.  By itself it needs rflow installed in the PostgreSQL whose
 # programs are in PATH, an anvil (see test/chain/README.md), and a user that is not root.  It ends non-zero when anything
@@ -12,6 +12,7 @@ use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use FindBin;
 use IPC::Open3 qw(open3);
+use List::Util qw(sum);
 use Time::HiRes qw(time);
 use lib "$FindBin::Bin/../../test/perl";
 
@@ -22,7 +23,7 @@ my $LOOK_SECONDS = 0.05;    # between two looks at it
 my $LOG_LINES    = 20;      # of the server's log, where something goes wrong
 
 # In whole tokens, which have 18 decimals.
-my ($FUNDS, $MINIMUM, $TOO_LITTLE, $DEPOSIT, $HALF) = (1000, 100, 50, 250, 125);
+my ($FUNDS, $MINIMUM, $TOO_LITTLE, @DEPOSITS) = (1000, 100, 50, 250, 300);
 my ($TREASURY, $POOL, $BENEFICIARY) = @RflowAnvil::ACCOUNTS[ 3, 1, 2 ];
 
 my $CONF = <<'CONF';
@@ -174,16 +175,21 @@ sub define_workflow
 	wait_until('the relayer has its key', 'SELECT bool_and(address IS NOT NULL) FROM rflow.relayer_status');
 }
 
-# One that the filter leaves out, and one that it does not.
-sub deposit
+# One that the filter leaves out, and those that it does not, a block each.
+sub make_deposits
 {
 	my ($token) = @_;
 
 	report('deposit', "$TOO_LITTLE tokens: too little, nothing is to happen");
 	$chain->wait_receipt($chain->transfer($token, $POOL, base_units($TOO_LITTLE)));
-	my $hash = $chain->transfer($token, $POOL, base_units($DEPOSIT));
-	report('deposit', "$DEPOSIT tokens, in transaction $hash");
-	wait_until('the run has ended', "SELECT EXISTS (SELECT FROM rflow.runs WHERE state IN ('succeeded', 'failed'))");
+	for my $tokens (@DEPOSITS)
+	{
+		my $hash = $chain->transfer($token, $POOL, base_units($tokens));
+		report('deposit', "$tokens tokens, in transaction $hash");
+		$chain->wait_receipt($hash);
+	}
+	wait_until('the runs have ended',
+		'SELECT count(*) >= ' . @DEPOSITS . " FROM rflow.runs WHERE state IN ('succeeded', 'failed')");
 }
 
 sub must_be
@@ -196,14 +202,17 @@ sub must_be
 sub check
 {
 	my ($token) = @_;
-	my ($hash) = sql('SELECT transaction_hash FROM rflow.transactions');
+	my @hashes = split /\n/, sql('SELECT transaction_hash FROM rflow.transactions ORDER BY id');
+	my $halves = sum(@DEPOSITS) / 2;
 
-	must_be('runs', sql("SELECT string_agg(concat_ws(' ', state, error_message), ', ') FROM rflow.runs"), 'succeeded');
-	must_be('transactions', sql("SELECT string_agg(concat_ws(' ', state, reason), ', ') FROM rflow.transactions"), 'confirmed');
-	must_be('status of the receipt', $chain->rpc('eth_getTransactionReceipt', $hash)->{status}, '0x1');
-	must_be('balance of the beneficiary', $chain->balance($token, $BENEFICIARY), base_units($HALF));
-	must_be('stuck', sql('SELECT count(*) FROM rflow.stuck'), '0');
-	report('result', "the beneficiary has $HALF tokens");
+	must_be('runs', sql("SELECT string_agg(concat_ws(' ', state, error_message), ', ') FROM rflow.runs"),
+		join ', ', ('succeeded') x @DEPOSITS);
+	must_be('transactions', sql("SELECT string_agg(concat_ws(' ', state, reason), ', ') FROM rflow.transactions"),
+		join ', ', ('confirmed') x @DEPOSITS);
+	must_be("status of $_", $chain->rpc('eth_getTransactionReceipt', $_)->{status}, '0x1') for @hashes;
+	must_be('balance of the beneficiary', $chain->balance($token, $BENEFICIARY), base_units($halves));
+	must_be('what is stuck', sql('SELECT count(*) FROM rflow.stuck'), '0');
+	report('result', "the beneficiary has $halves tokens");
 }
 
 sub main
@@ -214,10 +223,10 @@ sub main
 	set_up_server();
 	my $token = set_up_chain();
 	define_workflow($token);
-	deposit($token);
+	make_deposits($token);
 	check($token);
 	print "\n", sql_file('look.sql');
-	print bold(sprintf "A deposit has become a confirmed transaction, %.0f s after the demo began.\n", time - $began);
+	print bold(sprintf "Deposits have become confirmed transactions, %.0f s after the demo began.\n", time - $began);
 }
 
 END
