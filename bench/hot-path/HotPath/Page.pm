@@ -1,0 +1,4 @@
+package HotPath::Page;
+use strict; use warnings;
+sub page { return "todo" }
+1;
