@@ -43,6 +43,10 @@ CREATE FUNCTION rflow.abi_decode(types text, data rflow.hex) RETURNS jsonb
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_abi_decode';
 COMMENT ON FUNCTION rflow.abi_decode(text, rflow.hex) IS 'Decoded values as an object by name, arg0, arg1, … where unnamed: rflow.abi_decode(''address owner, uint256 value'', data)';
 
+CREATE FUNCTION rflow.encode_topic(type text, value "any") RETURNS rflow.hex
+	LANGUAGE C IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_encode_topic';
+COMMENT ON FUNCTION rflow.encode_topic(text, "any") IS 'An indexed argument as a topic: rflow.encode_topic(''address'', ''0x…''). Of a dynamic type it is a hash';
+
 CREATE FUNCTION rflow.encode_call(function text, VARIADIC arguments "any") RETURNS rflow.hex
 	LANGUAGE C IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_encode_call';
 COMMENT ON FUNCTION rflow.encode_call(text, "any") IS 'Data of a call: rflow.encode_call(''transfer(address,uint256)'', ''0x…'', 100). Tuples and nested arrays are jsonb';
@@ -74,6 +78,9 @@ COMMENT ON FUNCTION rflow.decode_revert(jsonb, rflow.hex) IS 'Why a call reverte
 CREATE FUNCTION rflow.decode_revert(data rflow.hex) RETURNS text
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_decode_revert';
 COMMENT ON FUNCTION rflow.decode_revert(rflow.hex) IS 'Why a call reverted, in words';
+CREATE FUNCTION rflow.decode_error(abi jsonb, data rflow.hex) RETURNS jsonb
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_decode_error';
+COMMENT ON FUNCTION rflow.decode_error(jsonb, rflow.hex) IS 'Name, signature and arguments of the error that a call reverted with: the ABI''s own, Error(string) or Panic(uint256); NULL where it is none';
 
 -- Amounts
 
@@ -119,21 +126,42 @@ COMMENT ON FUNCTION rflow.recover_message(text, rflow.hex) IS 'The signer of a m
 CREATE FUNCTION rflow.recover_message(message bytea, signature rflow.hex) RETURNS rflow.address
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_recover_message';
 COMMENT ON FUNCTION rflow.recover_message(bytea, rflow.hex) IS 'The signer of a message of bytes (EIP-191, personal_sign)';
-CREATE FUNCTION rflow.namehash(name text) RETURNS rflow.hex
+CREATE FUNCTION rflow.namehash(name text, is_normalized boolean DEFAULT false) RETURNS rflow.hex
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_namehash';
-COMMENT ON FUNCTION rflow.namehash(text) IS 'Node of an ENS name (EIP-137). Names of ASCII characters only';
+COMMENT ON FUNCTION rflow.namehash(text, boolean) IS 'Node of an ENS name (EIP-137). A name with other than ASCII characters must come in its normal form (ENSIP-15), which is_normalized says';
+CREATE FUNCTION rflow.ens_normalize(name text) RETURNS text
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_ens_normalize';
+COMMENT ON FUNCTION rflow.ens_normalize(text) IS 'Normal form of an ENS name (ENSIP-15). Names of ASCII characters only';
 CREATE FUNCTION rflow.hash_message(message text) RETURNS rflow.hex
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_hash_message_text';
 COMMENT ON FUNCTION rflow.hash_message(text) IS 'What a wallet signs for a message (EIP-191, personal_sign)';
 CREATE FUNCTION rflow.hash_message(message bytea) RETURNS rflow.hex
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_hash_message';
 COMMENT ON FUNCTION rflow.hash_message(bytea) IS 'What a wallet signs for a message of bytes (EIP-191, personal_sign)';
+CREATE FUNCTION rflow.hash_validator_message(validator rflow.address, data bytea) RETURNS rflow.hex
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_hash_validator_message';
+COMMENT ON FUNCTION rflow.hash_validator_message(rflow.address, bytea) IS 'What is signed for a contract that checks the signature (EIP-191, version 0)';
 CREATE FUNCTION rflow.hash_typed_data(typed_data json) RETURNS rflow.hex
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_hash_typed_data';
 COMMENT ON FUNCTION rflow.hash_typed_data(json) IS 'What a wallet signs for typed data (EIP-712): an object of types, primaryType, domain and message';
 CREATE FUNCTION rflow.recover_typed_data(typed_data json, signature rflow.hex) RETURNS rflow.address
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_recover_typed_data';
 COMMENT ON FUNCTION rflow.recover_typed_data(json, rflow.hex) IS 'The signer of typed data (EIP-712)';
+CREATE FUNCTION rflow.describe_typed_data(typed_data json) RETURNS jsonb
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_describe_typed_data';
+COMMENT ON FUNCTION rflow.describe_typed_data(json) IS 'The parts of the hash of typed data (EIP-712): domain separator, hash of the message, encodeType';
+
+-- Transactions
+
 CREATE FUNCTION rflow.decode_transaction(raw rflow.hex) RETURNS jsonb
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_decode_transaction';
 COMMENT ON FUNCTION rflow.decode_transaction(rflow.hex) IS 'A raw signed transaction of any type: its fields, its hash, and who signed it';
+CREATE FUNCTION rflow.hash_transaction(transaction jsonb) RETURNS rflow.hex
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_hash_transaction';
+COMMENT ON FUNCTION rflow.hash_transaction(jsonb) IS 'What is signed for a transaction, given with the names of decode_transaction: rflow.hash_transaction(''{"chain_id": 1, "nonce": 0, "max_fee_per_gas": "30000000000", "max_priority_fee_per_gas": "1000000000", "gas_limit": 21000, "to": "0x…", "value": "1"}'')';
+CREATE FUNCTION rflow.encode_transaction(transaction jsonb, signature rflow.hex) RETURNS rflow.hex
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_encode_transaction_signed';
+COMMENT ON FUNCTION rflow.encode_transaction(jsonb, rflow.hex) IS 'The raw bytes of a transaction with the 65 bytes r, s, v that somebody signed it with';
+CREATE FUNCTION rflow.encode_transaction(transaction jsonb) RETURNS rflow.hex
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'rflow_encode_transaction';
+COMMENT ON FUNCTION rflow.encode_transaction(jsonb) IS 'The raw bytes of a transaction that has its signature as y_parity, r and s';

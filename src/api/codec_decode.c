@@ -210,3 +210,51 @@ rflow_decode_revert_of_abi(PG_FUNCTION_ARGS)
 
 	return decode_revert(&source->abi, db_datum_hex(PG_GETARG_DATUM(1)));
 }
+
+/* What every contract may revert with, as Solidity declares it. */
+static const char *
+builtin_error(enum evm_revert_kind kind)
+{
+	switch (kind)
+	{
+		case EVM_REVERT_ERROR:
+			return "error Error(string reason)";
+		case EVM_REVERT_PANIC:
+			return "error Panic(uint256 code)";
+		default:
+			return NULL;
+	}
+}
+
+static const struct evm_abi_item *
+parse_error(struct evm_arena *arena, const char *fragment)
+{
+	struct evm_bytes text = {(const uint8 *) fragment, strlen(fragment)};
+	struct evm_error err;
+	struct evm_abi abi;
+
+	if (evm_abi_parse_fragments(arena, &abi, &text, 1, NULL, &err) != EVM_OK)
+		db_raise(&err, "decode_error");
+	return &abi.items[0];
+}
+
+PG_FUNCTION_INFO_V1(rflow_decode_error);
+Datum
+rflow_decode_error(PG_FUNCTION_ARGS)
+{
+	const struct api_source *source = api_source(fcinfo, 0, API_SOURCE_ABI);
+	struct evm_arena *arena = api_codec_arena();
+	struct evm_bytes data = db_datum_hex(PG_GETARG_DATUM(1));
+	const struct evm_abi_item *error;
+	struct evm_revert revert;
+
+	if (evm_abi_decode_revert(arena, &revert, &source->abi, data.data, data.len) != EVM_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the revert's data needs more memory than allowed")));
+	if (revert.kind == EVM_REVERT_EMPTY || revert.kind == EVM_REVERT_UNKNOWN)
+		PG_RETURN_NULL();
+	error = revert.kind == EVM_REVERT_CUSTOM ? revert.error
+											 : parse_error(arena, builtin_error(revert.kind));
+	return describe(error, "error", DatumGetJsonbP(decode_call(error, data)));
+}

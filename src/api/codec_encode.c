@@ -126,3 +126,23 @@ rflow_encode_call_json(PG_FUNCTION_ARGS)
 	return hex_or_raise(evm_abi_encode_call(arena, &encoded, item, values, item->input_count, &err),
 						encoded, &err, item->signature);
 }
+
+PG_FUNCTION_INFO_V1(rflow_encode_topic);
+Datum
+rflow_encode_topic(PG_FUNCTION_ARGS)
+{
+	const struct api_source *source = api_source(fcinfo, 0, API_SOURCE_TYPES);
+	struct evm_arena *arena = api_codec_arena();
+	struct evm_abi_value *values;
+	struct evm_error err;
+	struct evm_hash topic;
+
+	if (source->param_count != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a topic is of one type, not of %zu", source->param_count)));
+	values = api_arguments(fcinfo, arena, source->params, 1, "encode_topic");
+	if (evm_abi_encode_topic(arena, &topic, source->params[0].type, &values[0], &err) != EVM_OK)
+		db_raise(&err, "encode_topic");
+	return db_hex_datum(topic.b, sizeof(topic.b));
+}

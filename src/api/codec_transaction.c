@@ -1,6 +1,6 @@
 /*
  * codec_transaction.c
- *	  Raw signed transactions of all types as jsonb.
+ *	  Transactions of all types: raw bytes to jsonb, and jsonb to what is signed and to raw bytes.
  */
 #include "postgres.h"
 
@@ -8,6 +8,7 @@
 #include "api/jsonb_build.h"
 #include "db/datum.h"
 #include "evm/keccak.h"
+#include "evm/personal.h"
 #include "evm/tx.h"
 #include "fmgr.h"
 
@@ -61,6 +62,17 @@ push_blob_hashes(JsonbParseState **state, const struct evm_tx *tx)
 	pushJsonbValue(state, WJB_END_ARRAY, NULL);
 }
 
+static void
+push_signature(JsonbParseState **state, const struct evm_signature *signature)
+{
+	struct evm_bytes r = {signature->r, sizeof(signature->r)};
+	struct evm_bytes s = {signature->s, sizeof(signature->s)};
+
+	api_push_number(state, "y_parity", signature->y_parity);
+	api_push_hex(state, "r", r);
+	api_push_hex(state, "s", s);
+}
+
 /* An authorization whose signature is wrong has no authority; a chain skips it. */
 static void
 push_authorizations(JsonbParseState **state, struct evm_arena *arena, const struct evm_tx *tx)
@@ -75,6 +87,7 @@ push_authorizations(JsonbParseState **state, struct evm_arena *arena, const stru
 		api_push_word(state, "chain_id", &authorization->chain_id);
 		api_push_address(state, "address", &authorization->address);
 		api_push_u64(state, "nonce", authorization->nonce);
+		push_signature(state, &authorization->signature);
 		if (evm_authorization_authority(arena, &authority, authorization) == EVM_OK)
 			api_push_address(state, "authority", &authority);
 		else
@@ -107,6 +120,7 @@ push_fields(JsonbParseState **state, struct evm_arena *arena, const struct evm_t
 		push_blob_hashes(state, tx);
 	if (tx->type == EVM_TX_SET_CODE)
 		push_authorizations(state, arena, tx);
+	push_signature(state, &tx->signature);
 }
 
 PG_FUNCTION_INFO_V1(rflow_decode_transaction);
@@ -130,4 +144,81 @@ rflow_decode_transaction(PG_FUNCTION_ARGS)
 	api_push_address(&state, "from", &sender);
 	push_fields(&state, arena, &tx);
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+/* ---- from jsonb ------------------------------------------------------------------------ */
+
+static struct evm_tx
+read_transaction(struct evm_arena *arena, Jsonb *jsonb, bool *is_signed)
+{
+	char *text = JsonbToCString(NULL, &jsonb->root, VARSIZE(jsonb));
+	struct evm_bytes utf8 = db_server_to_utf8(text, strlen(text));
+	const struct evm_json *node;
+	struct evm_error err;
+	struct evm_tx tx;
+
+	if (evm_json_parse(arena, &node, (const char *) utf8.data, utf8.len, &err) != EVM_OK ||
+		evm_tx_from_json(arena, &tx, is_signed, node, &err) != EVM_OK)
+		db_raise(&err, NULL);
+	return tx;
+}
+
+PG_FUNCTION_INFO_V1(rflow_hash_transaction);
+Datum
+rflow_hash_transaction(PG_FUNCTION_ARGS)
+{
+	struct evm_arena *arena = api_codec_arena();
+	struct evm_error err;
+	struct evm_hash hash;
+	struct evm_tx tx;
+	bool is_signed;
+
+	tx = read_transaction(arena, PG_GETARG_JSONB_P(0), &is_signed);
+	if (evm_tx_signing_hash(arena, &hash, &tx, &err) != EVM_OK)
+		db_raise(&err, NULL);
+	return db_hex_datum(hash.b, sizeof(hash.b));
+}
+
+static Datum
+encode_transaction(struct evm_arena *arena, const struct evm_tx *tx)
+{
+	struct evm_bytes raw;
+	struct evm_error err;
+
+	if (evm_tx_serialize(arena, &raw, tx, &err) != EVM_OK)
+		db_raise(&err, NULL);
+	return db_hex_datum(raw.data, raw.len);
+}
+
+PG_FUNCTION_INFO_V1(rflow_encode_transaction);
+Datum
+rflow_encode_transaction(PG_FUNCTION_ARGS)
+{
+	struct evm_arena *arena = api_codec_arena();
+	struct evm_tx tx;
+	bool is_signed;
+
+	tx = read_transaction(arena, PG_GETARG_JSONB_P(0), &is_signed);
+	if (!is_signed)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the transaction has no signature"),
+				 errhint("Sign rflow.hash_transaction(transaction) and pass the signature.")));
+	return encode_transaction(arena, &tx);
+}
+
+PG_FUNCTION_INFO_V1(rflow_encode_transaction_signed);
+Datum
+rflow_encode_transaction_signed(PG_FUNCTION_ARGS)
+{
+	struct evm_arena *arena = api_codec_arena();
+	struct evm_bytes signature = db_datum_hex(PG_GETARG_DATUM(1));
+	struct evm_error err;
+	struct evm_tx tx;
+	bool is_signed;
+
+	tx = read_transaction(arena, PG_GETARG_JSONB_P(0), &is_signed);
+	if (evm_signature_from_bytes(&tx.signature, signature.data, signature.len, &err) != EVM_OK)
+		db_raise(&err, NULL);
+	return encode_transaction(arena, &tx);
 }

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "api/codec_source.h"
+#include "api/jsonb_build.h"
 #include "db/datum.h"
 #include "evm/keccak.h"
 #include "evm/namehash.h"
@@ -67,15 +68,38 @@ Datum
 rflow_namehash(PG_FUNCTION_ARGS)
 {
 	struct evm_bytes name = utf8_argument(PG_GETARG_TEXT_PP(0));
-	struct evm_bytes normal;
+	struct evm_bytes normal = name;
+	bool is_normalized = PG_GETARG_BOOL(1);
 	struct evm_hash hash;
 	struct evm_error err;
 
-	if (evm_ens_normalize(api_codec_arena(), &normal, (const char *) name.data, name.len, &err) !=
-			EVM_OK ||
+	if ((!is_normalized &&
+		 evm_ens_normalize(api_codec_arena(), &normal, (const char *) name.data, name.len, &err) !=
+			 EVM_OK) ||
 		evm_namehash(&hash, (const char *) normal.data, normal.len, &err) != EVM_OK)
 		db_raise(&err, NULL);
 	return hash_datum(&hash);
+}
+
+PG_FUNCTION_INFO_V1(rflow_ens_normalize);
+Datum
+rflow_ens_normalize(PG_FUNCTION_ARGS)
+{
+	struct evm_bytes name = utf8_argument(PG_GETARG_TEXT_PP(0));
+	struct evm_bytes normal;
+	struct evm_error err;
+	const char *text;
+	size_t len;
+
+	if (evm_ens_normalize(api_codec_arena(), &normal, (const char *) name.data, name.len, &err) !=
+		EVM_OK)
+		db_raise(&err, NULL);
+	text = db_utf8_to_server(&len, normal);
+	if (text == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNTRANSLATABLE_CHARACTER),
+				 errmsg("the encoding of the database cannot hold the normal form of the name")));
+	return PointerGetDatum(cstring_to_text_with_len(text, (int) len));
 }
 
 PG_FUNCTION_INFO_V1(rflow_create_address);
@@ -183,8 +207,19 @@ rflow_hash_message_text(PG_FUNCTION_ARGS)
 	return hash_datum(&hash);
 }
 
-static struct evm_hash
-typed_data_hash(text *json)
+PG_FUNCTION_INFO_V1(rflow_hash_validator_message);
+Datum
+rflow_hash_validator_message(PG_FUNCTION_ARGS)
+{
+	struct evm_bytes data = db_datum_hex(PG_GETARG_DATUM(1));
+	struct evm_hash hash;
+
+	evm_validator_hash(&hash, db_datum_address(PG_GETARG_DATUM(0)), data.data, data.len);
+	return hash_datum(&hash);
+}
+
+static struct evm_typed_data
+read_typed_data(text *json)
 {
 	struct evm_bytes utf8 = utf8_argument(json);
 	struct evm_typed_data typed_data;
@@ -193,23 +228,55 @@ typed_data_hash(text *json)
 	if (evm_typed_data_hash(api_codec_arena(), &typed_data, (const char *) utf8.data, utf8.len,
 							&err) != EVM_OK)
 		db_raise(&err, NULL);
-	return typed_data.digest;
+	return typed_data;
 }
 
 PG_FUNCTION_INFO_V1(rflow_hash_typed_data);
 Datum
 rflow_hash_typed_data(PG_FUNCTION_ARGS)
 {
-	struct evm_hash hash = typed_data_hash(PG_GETARG_TEXT_PP(0));
+	struct evm_typed_data typed_data = read_typed_data(PG_GETARG_TEXT_PP(0));
 
-	return hash_datum(&hash);
+	return hash_datum(&typed_data.digest);
 }
 
 PG_FUNCTION_INFO_V1(rflow_recover_typed_data);
 Datum
 rflow_recover_typed_data(PG_FUNCTION_ARGS)
 {
-	struct evm_hash hash = typed_data_hash(PG_GETARG_TEXT_PP(0));
+	struct evm_typed_data typed_data = read_typed_data(PG_GETARG_TEXT_PP(0));
 
-	return recover(&hash, PG_GETARG_DATUM(1));
+	return recover(&typed_data.digest, PG_GETARG_DATUM(1));
+}
+
+static void
+push_hash(JsonbParseState **state, const char *key, const struct evm_hash *hash)
+{
+	struct evm_bytes bytes = {hash->b, sizeof(hash->b)};
+
+	api_push_hex(state, key, bytes);
+}
+
+PG_FUNCTION_INFO_V1(rflow_describe_typed_data);
+Datum
+rflow_describe_typed_data(PG_FUNCTION_ARGS)
+{
+	struct evm_typed_data typed_data = read_typed_data(PG_GETARG_TEXT_PP(0));
+	JsonbParseState *state = NULL;
+
+	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	push_hash(&state, "hash", &typed_data.digest);
+	push_hash(&state, "domain_separator", &typed_data.domain_separator);
+	push_hash(&state, "struct_hash", &typed_data.struct_hash);
+	api_push_text(&state, "primary_type", db_utf8_for_people(typed_data.primary_type));
+	api_push_text(&state, "encode_type", db_utf8_for_people(typed_data.encode_type));
+	if (typed_data.has_chain_id)
+		api_push_word(&state, "chain_id", &typed_data.chain_id);
+	else
+		api_push_null(&state, "chain_id");
+	if (typed_data.has_verifying_contract)
+		api_push_address(&state, "verifying_contract", &typed_data.verifying_contract);
+	else
+		api_push_null(&state, "verifying_contract");
+	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }

@@ -30,6 +30,20 @@ evm_personal_hash(struct evm_hash *out, const uint8_t *message, size_t len)
 }
 
 void
+evm_validator_hash(struct evm_hash *out, const struct evm_address *validator, const uint8_t *data,
+				   size_t len)
+{
+	static const uint8_t prefix[] = {0x19, 0x00};
+	struct evm_keccak keccak;
+
+	evm_keccak_init(&keccak);
+	evm_keccak_update(&keccak, prefix, sizeof(prefix));
+	evm_keccak_update(&keccak, validator->b, sizeof(validator->b));
+	evm_keccak_update(&keccak, data, len);
+	evm_keccak_final(out, &keccak);
+}
+
+void
 evm_signature_to_bytes(uint8_t out[EVM_SIGNATURE_BYTES], const struct evm_signature *signature)
 {
 	memcpy(out, signature->r, 32);

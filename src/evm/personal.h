@@ -1,6 +1,6 @@
 /*
  * personal.h
- *	  Signed messages (EIP-191, version 0x45 "personal_sign") and the 65-byte form of signatures.
+ *	  Signed messages (EIP-191, versions 0x45 "personal_sign" and 0x00) and the 65-byte form of signatures.
  */
 #ifndef EVM_PERSONAL_H
 #define EVM_PERSONAL_H
@@ -13,6 +13,10 @@
 
 /* keccak256("\x19Ethereum Signed Message:\n" ‖ decimal length ‖ message). */
 extern void evm_personal_hash(struct evm_hash *out, const uint8_t *message, size_t len);
+
+/* Version 0x00: keccak256(0x19 ‖ 0x00 ‖ validator ‖ data), for a contract that checks it. */
+extern void evm_validator_hash(struct evm_hash *out, const struct evm_address *validator,
+							   const uint8_t *data, size_t len);
 
 /* r ‖ s ‖ v with v 27 or 28, as wallets and ecrecover write it. */
 extern void evm_signature_to_bytes(uint8_t out[EVM_SIGNATURE_BYTES],

@@ -8,6 +8,7 @@
 
 #include "evm/arena.h"
 #include "evm/bytes.h"
+#include "evm/json.h"
 #include "evm/secp.h"
 #include "evm/status.h"
 
@@ -95,6 +96,18 @@ extern enum evm_status evm_tx_decode(struct evm_arena *arena, struct evm_tx *out
 /* The address that signed; recovered from the signature. */
 extern enum evm_status evm_tx_sender(struct evm_arena *arena, struct evm_address *out,
 									 const struct evm_tx *tx, struct evm_error *err);
+
+/*
+ * A transaction as a JSON object with the names that rflow.decode_transaction gives: type (else it
+ * follows from the members that only one type has), chain_id, nonce, gas_price or
+ * max_priority_fee_per_gas and max_fee_per_gas, gas_limit, to (null creates a contract), value,
+ * data, access_list, max_fee_per_blob_gas, blob_hashes, authorizations.  Integers are JSON numbers,
+ * decimal text or 0x hex.  *is_signed: it has y_parity, r and s.  hash, from and authority are
+ * ignored; any other member, and one that its type does not have, is EVM_ERR_MALFORMED.
+ */
+extern enum evm_status evm_tx_from_json(struct evm_arena *arena, struct evm_tx *out,
+										bool *is_signed, const struct evm_json *node,
+										struct evm_error *err);
 
 /* EIP-7702: keccak256(0x05 || rlp([chain_id, address, nonce])). */
 extern enum evm_status evm_authorization_hash(struct evm_arena *arena, struct evm_hash *out,

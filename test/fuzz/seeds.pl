@@ -57,6 +57,21 @@ my %seeds = (
 	tx => {
 		tx_sign => sub { bytes_of($_[0]{raw}) },
 	},
+	# The members under the names that evm_tx_from_json has.
+	tx_json => {
+		tx_sign => sub {
+			my %names = (
+				chainId => 'chain_id', gasPrice => 'gas_price', gas => 'gas_limit',
+				maxFeePerGas => 'max_fee_per_gas', maxPriorityFeePerGas => 'max_priority_fee_per_gas',
+				accessList => 'access_list', storageKeys => 'storage_keys',
+				maxFeePerBlobGas => 'max_fee_per_blob_gas', blobVersionedHashes => 'blob_hashes',
+				authorizationList => 'authorizations', yParity => 'y_parity');
+			my $text = encode_json($_[0]{tx});
+			$text =~ s/"(\w+)":/'"' . ($names{$1} \/\/ $1) . '":'/ge;
+			return $text;
+		},
+		literal => ['{"nonce":1,"gas_price":"0x1","gas_limit":2,"to":null,"y_parity":1,"r":"0x1","s":1,"hash":null}'],
+	},
 	typed_data => {
 		typed_data => sub { encode_json($_[0]{data}) },
 	},

@@ -81,3 +81,19 @@ SELECT rflow.abi_decode(v.types, rflow.to_hex(1)) FROM (VALUES ('uint8 a'), ('ui
 SELECT rflow.function_selector(v.f) FROM (VALUES ('a()'), ('b()'), ('a()')) AS v(f);
 
 SELECT rflow.abi_decode(NULL, '0x') AS "null", rflow.decode_log('E()', NULL, '0x') AS null_topics, rflow.encode_call(NULL) AS null_call;
+
+-- Indexed arguments as topics: a word, or the hash of a dynamic type (as solc emits them).
+SELECT rflow.encode_topic('address', '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed') AS address, rflow.encode_topic('int8', -1) AS int8,
+	   rflow.encode_topic('string', 'abc') = rflow.keccak256('abc'::text) AS string,
+	   rflow.encode_topic('uint8[]', ARRAY[1, 2]) = rflow.keccak256(rflow.abi_encode('uint256,uint256', 1, 2)) AS array,
+	   rflow.encode_topic('(uint8 a, string b)', '{"a": 1, "b": "x"}'::jsonb) = rflow.keccak256(rflow.abi_encode_packed('uint256, bytes32', 1, '0x78' || repeat('00', 31))) AS tuple;
+SELECT rflow.encode_topic('uint8, uint8', 1);
+SELECT rflow.encode_topic('uint8', 256);
+SELECT rflow.encode_topic('uint8', NULL);
+
+-- Errors with their arguments.
+SELECT rflow.decode_error(abi, data) FROM (VALUES
+	(rflow.function_selector('InsufficientBalance(uint256,uint256)') || rflow.abi_encode('uint256, uint256', 5, 7)),
+	(rflow.function_selector('Error(string)') || rflow.abi_encode('string', 'no')),
+	(rflow.function_selector('Panic(uint256)') || rflow.abi_encode('uint256', 17)),
+	('0x'), ('0x01020304')) d(data), rflow.abi('error InsufficientBalance(uint256 available, uint256 required)') abi;

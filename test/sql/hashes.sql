@@ -61,3 +61,24 @@ SELECT rflow.decode_transaction('0x');
 SELECT rflow.namehash('foo..eth');
 SELECT rflow.recover_message('x', '0x00');
 SELECT rflow.recover_address('0x00', '0x00');
+
+\set VERBOSITY default
+-- EIP-191 for a validating contract: keccak256(0x19 ‖ 0x00 ‖ validator ‖ data).
+SELECT rflow.hash_validator_message('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '\xdeadbeef') =
+	rflow.keccak256('\x1900'::bytea || '\x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed'::bytea || '\xdeadbeef'::bytea) AS validator;
+
+-- Normal forms of names.
+SELECT rflow.ens_normalize('ViTaLiK.Eth'), rflow.namehash('ViTaLiK.Eth') = rflow.namehash('vitalik.eth') AS same;
+SELECT rflow.ens_normalize('a..eth');
+SELECT rflow.ens_normalize('bücher.eth');
+SELECT rflow.namehash('bücher.eth');
+SELECT rflow.namehash('bücher.eth', true), rflow.namehash('Vitalik.eth', true);
+SELECT rflow.namehash('bücher.eth', true);
+
+-- The parts of a hash of typed data (the example of EIP-712).
+SELECT jsonb_pretty(rflow.describe_typed_data('{"types": {"EIP712Domain": [{"name": "name", "type": "string"}, {"name": "version", "type": "string"}, {"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"}],
+	"Person": [{"name": "name", "type": "string"}, {"name": "wallet", "type": "address"}],
+	"Mail": [{"name": "from", "type": "Person"}, {"name": "to", "type": "Person"}, {"name": "contents", "type": "string"}]},
+	"primaryType": "Mail", "domain": {"name": "Ether Mail", "version": "1", "chainId": 1, "verifyingContract": "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC"},
+	"message": {"from": {"name": "Cow", "wallet": "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"}, "to": {"name": "Bob", "wallet": "0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"}, "contents": "Hello, Bob!"}}'));
+SELECT jsonb_pretty(rflow.describe_typed_data('{"types": {"A": [{"name": "a", "type": "uint8"}]}, "primaryType": "A", "domain": {}, "message": {"a": 1}}'));
