@@ -19,7 +19,7 @@ use lib "$FindBin::Bin/../../test/perl";
 use RflowAnvil;
 
 my $WAIT_SECONDS = 60;      # for what the workers have to do
-my $LOOK_SECONDS = 0.05;    # between two looks at it
+my $LOOK_SECONDS = 0.2;     # between two looks at it: each costs more than what is looked at
 my $LOG_LINES    = 20;      # of the server's log, where something goes wrong
 
 # In whole tokens, which have 18 decimals.
@@ -175,21 +175,21 @@ sub define_workflow
 	wait_until('the relayer has its key', 'SELECT bool_and(address IS NOT NULL) FROM rflow.relayer_status');
 }
 
-# One that the filter leaves out, and those that it does not, a block each.
+# One that the filter leaves out, and those that it does not, each when the one before has started its run.
 sub make_deposits
 {
 	my ($token) = @_;
+	my $runs = 0;
 
 	report('deposit', "$TOO_LITTLE tokens: too little, nothing is to happen");
-	$chain->wait_receipt($chain->transfer($token, $POOL, base_units($TOO_LITTLE)));
+	$chain->transfer($token, $POOL, base_units($TOO_LITTLE));
 	for my $tokens (@DEPOSITS)
 	{
-		my $hash = $chain->transfer($token, $POOL, base_units($tokens));
-		report('deposit', "$tokens tokens, in transaction $hash");
-		$chain->wait_receipt($hash);
+		report('deposit', "$tokens tokens, in transaction " . $chain->transfer($token, $POOL, base_units($tokens)));
+		$runs++;
+		wait_until('a run has begun', "SELECT count(*) >= $runs FROM rflow.runs");
 	}
-	wait_until('the runs have ended',
-		'SELECT count(*) >= ' . @DEPOSITS . " FROM rflow.runs WHERE state IN ('succeeded', 'failed')");
+	wait_until('the runs have ended', "SELECT bool_and(state IN ('succeeded', 'failed')) FROM rflow.runs");
 }
 
 sub must_be

@@ -14,12 +14,12 @@ WINDOW moments AS (ROWS UNBOUNDED PRECEDING);
 
 \qecho 'Runs (rflow.runs)'
 \qecho
-SELECT left(id::text, 8) AS id, workflow, state, block_number AS block,
-	rflow.format_units((event->>'value')::numeric) AS deposit,
-	(extract(epoch FROM queued_after) * 1000)::numeric(12, 1) AS "ms to queue",
-	(extract(epoch FROM duration) * 1000)::numeric(12, 1) AS "ms in all"
-FROM rflow.runs
-ORDER BY started_at DESC LIMIT 10;
+SELECT left(r.id::text, 8) AS id, r.workflow, r.state, r.block_number AS block,
+	rflow.format_units((r.event->>'value')::numeric) AS deposit,
+	(SELECT round(min(t.after_ms), 1) FROM rflow.timeline t WHERE t.run_id = r.id AND t.what = 'queued') AS "ms to queue",
+	(SELECT round(min(t.after_ms), 1) FROM rflow.timeline t WHERE t.run_id = r.id AND t.what = 'confirmed') AS "to confirmed"
+FROM rflow.runs r
+ORDER BY r.started_at DESC LIMIT 10;
 
 \qecho 'Steps (rflow.steps)'
 \qecho
