@@ -22,6 +22,7 @@
 #include "utils/jsonb.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/varlena.h"
 
 PG_FUNCTION_INFO_V1(rflow_before_workflow_change);
 PG_FUNCTION_INFO_V1(rflow_after_workflow_change);
@@ -59,20 +60,33 @@ changes_definition(const TriggerData *trigger)
 	return TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
 		rflow_column_changed(trigger, "trigger") || rflow_column_changed(trigger, "filter") ||
 		rflow_column_changed(trigger, "once_per") || rflow_column_changed(trigger, "steps") ||
-		rflow_column_changed(trigger, "vars") || rflow_column_changed(trigger, "owner") ||
+		rflow_column_changed(trigger, "vars") || rflow_column_changed(trigger, "start_at") ||
+		rflow_column_changed(trigger, "owner") ||
 		rflow_column_changed(trigger, "search_path");
 }
 
-/* A path that ends in pg_temp: a temporary table must never come before the owner's. */
+/* A path that ends in pg_temp, and has it nowhere else: a temporary table must never come before the owner's. */
 static const char *
 safe_path(const char *path)
 {
-	static const char suffix[] = "pg_temp";
-	size_t		len = strlen(path);
+	StringInfoData safe;
+	List	   *names;
+	ListCell   *cell;
 
-	if (len >= strlen(suffix) && strcmp(path + len - strlen(suffix), suffix) == 0)
-		return path;
-	return psprintf("%s%s%s", path, len > 0 ? ", " : "", suffix);
+	if (!SplitIdentifierString(pstrdup(path), ',', &names))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("search_path \"%s\" is not a list of schemas", path)));
+	initStringInfo(&safe);
+	foreach(cell, names)
+	{
+		const char *name = lfirst(cell);
+
+		if (name[0] != '\0' && strcmp(name, "pg_temp") != 0)
+			appendStringInfo(&safe, "%s, ", quote_identifier(name));
+	}
+	appendStringInfoString(&safe, "pg_temp");
+	return safe.data;
 }
 
 /* Whoever changes a definition becomes its owner, unless a member of the role that is. */

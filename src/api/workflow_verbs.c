@@ -38,11 +38,13 @@ static struct db_statement workflow_by_name = {
 	.count = 1
 };
 
+/* One that is disabled is compiled again when it is enabled. */
 static struct db_statement workflows_of_contract = {
 	.sql = "SELECT w.name "
 	"  FROM rflow.workflows w "
-	" WHERE w.trigger->>'contract' = $1 OR "
-	"       EXISTS (SELECT FROM pg_catalog.jsonb_array_elements(w.steps) s WHERE s->>'contract' = $1) "
+	" WHERE w.enabled AND "
+	"       (w.trigger->>'contract' = $1 OR "
+	"        EXISTS (SELECT FROM pg_catalog.jsonb_array_elements(w.steps) s WHERE s->>'contract' = $1)) "
 	" ORDER BY w.name",
 	.types = {TEXTOID},
 	.count = 1

@@ -170,15 +170,29 @@ prepare_step(struct flow_run *run, struct flow_turn *turn)
 	return rpc_batch_bytes(turn->batch) < RPC_MAX_REQUEST_BYTES / 2;
 }
 
+/* False when prepare has settled the step, or put the run down. */
+static bool
+has_asked(const struct flow_run *run)
+{
+	return run->state == FLOW_RUNNING && run->next_step == run->prepared_step;
+}
+
 static bool
 apply_answer(struct flow_run *run, struct flow_turn *turn)
 {
 	struct flow_step *step = current_step(run);
 
-	/* Prepare has settled it, or put it down. */
-	if (run->state == FLOW_RUNNING && run->next_step == run->prepared_step &&
-		step->kind->apply != NULL)
+	if (has_asked(run) && step->kind->apply != NULL)
 		step->kind->apply(run, step, turn);
+	return true;
+}
+
+/* Nobody can be asked now. */
+static bool
+ask_later(struct flow_run *run, struct flow_turn *turn)
+{
+	if (has_asked(run))
+		flow_step_retry(run, current_step(run), turn->problem, false);
 	return true;
 }
 
@@ -235,11 +249,11 @@ do_steps(struct flow_run **runs, int count, struct flow_turn *turn)
 
 		turn->batch = rpc_batch_create(turn->client);
 		next = guarded(runs, count, first, turn, prepare_step);
-		if (rpc_batch_count(turn->batch) > 0)
+		if (rpc_batch_count(turn->batch) > 0 && turn->problem == NULL)
 			answered = rpc_batch_run(turn->batch);
 		if (!answered && !turn->executor)
 			return false;
-		(void) guarded(runs, next, first, turn, apply_answer);
+		(void) guarded(runs, next, first, turn, turn->problem == NULL ? apply_answer : ask_later);
 		rpc_batch_destroy(turn->batch);
 	}
 	return true;

@@ -214,7 +214,7 @@ check_count(const struct flow_expression *expression, const struct flow_source *
 	if (strcmp(source->field, "args") == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: %d arguments are wanted, %d are given",
+				 errmsg("%s: %d arguments are wanted, not %d",
 						where_text(expression, source), source->target_count, count),
 				 errdetail("It reads: %s", source->text)));
 	ereport(ERROR,
@@ -241,6 +241,8 @@ flow_bind(struct flow_definition *definition, struct flow_expression *expression
 	RawStmt    *statement = linitial_node(RawStmt, raw_parser(text, RAW_PARSE_DEFAULT));
 	SelectStmt *select = castNode(SelectStmt, statement->stmt);
 
+	if (!coerce)
+		select->targetList = NIL;
 	for (int i = 0; i < expression->source_count; i++)
 	{
 		const struct flow_source *source = &expression->sources[i];
@@ -261,39 +263,100 @@ flow_bind(struct flow_definition *definition, struct flow_expression *expression
 	return statement;
 }
 
+static int
+depth_of(ParseState *pstate)
+{
+	int			depth = 0;
+
+	while (pstate->parentParseState != NULL)
+	{
+		pstate = pstate->parentParseState;
+		depth++;
+	}
+	return depth;
+}
+
+void
+flow_refuse_column(ParseState *pstate, const struct flow_definition *definition, int position,
+				   const char *alias, const char *name, int location)
+{
+	char	   *names = flow_scope_names(definition, alias, position);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("%s.%s does not exist", alias, name),
+			 names[0] != '\0' ? errhint("%s has %s.", alias, names) :
+			 errhint("%s has no columns.", alias),
+			 parser_errposition(pstate, location)));
+}
+
+void
+flow_refuse_alias(ParseState *pstate, const struct flow_definition *definition, int position,
+				  const char *alias, const char *name, int location)
+{
+	bool		is_jsonb = flow_scope_find(definition, NULL, alias, position) != NULL;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 is_jsonb ? errmsg("%s is jsonb and has no columns", alias) :
+			 errmsg("there is no \"%s\" here", alias),
+			 is_jsonb ? errhint("Write %s->>'%s'.", alias, name) :
+			 errhint("What can be named here: %s.", flow_scope_aliases(definition, position)),
+			 parser_errposition(pstate, location)));
+}
+
 /*
- * alias.x where alias is one of ours must be a column: PostgreSQL would otherwise read event.count as count(event).
+ * alias.x must be a column where alias is one of ours: PostgreSQL would otherwise read event.count as count(event).
  */
 static Node *
 check_reference(ParseState *pstate, ColumnRef *reference)
 {
 	struct flow_parser *parser = pstate->p_ref_hook_state;
+	int			position = parser->expression->position;
 	ParseNamespaceItem *item;
 	int			levels_up;
-	int			depth = 0;
 	char	   *alias;
 	char	   *name;
-	char	   *names;
 
 	if (list_length(reference->fields) != 2 || !IsA(lsecond(reference->fields), String))
 		return NULL;
 	alias = strVal(linitial(reference->fields));
 	name = strVal(lsecond(reference->fields));
-	names = flow_scope_names(parser->definition, alias, parser->expression->position);
-	if (names == NULL)
-		return NULL;
-	for (ParseState *level = pstate; level->parentParseState != NULL; level = level->parentParseState)
-		depth++;
 	item = refnameNamespaceItem(pstate, NULL, alias, reference->location, &levels_up);
-	if (item == NULL || levels_up != depth)
-		return NULL;			/* an alias of the user's own sub-select */
-	if (flow_scope_find(parser->definition, alias, name, parser->expression->position) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("%s.%s does not exist", alias, name),
-				 names[0] != '\0' ? errhint("%s has %s.", alias, names) :
-				 errhint("%s has no columns.", alias),
-				 parser_errposition(pstate, reference->location)));
+	if (item == NULL)
+		flow_refuse_alias(pstate, parser->definition, position, alias, name, reference->location);
+	/* An alias of the user's own sub-select is none of our business. */
+	if (levels_up == depth_of(pstate) && flow_scope_names(parser->definition, alias, position) != NULL &&
+		flow_scope_find(parser->definition, alias, name, position) == NULL)
+		flow_refuse_column(pstate, parser->definition, position, alias, name, reference->location);
+	return NULL;
+}
+
+/*
+ * A name alone is a column of the user's own sub-select, or vars or input.  Others of ours are written with their alias:
+ * a step that is added later may have the same name.
+ */
+static Node *
+check_bare_name(ParseState *pstate, ColumnRef *reference, Node *var)
+{
+	struct flow_parser *parser = pstate->p_ref_hook_state;
+	int			position = parser->expression->position;
+	const char *name;
+	char	   *owners;
+
+	if (list_length(reference->fields) != 1 || var == NULL || !IsA(var, Var) ||
+		((Var *) var)->varattno == InvalidAttrNumber || ((Var *) var)->varlevelsup != depth_of(pstate))
+		return NULL;
+	name = strVal(linitial(reference->fields));
+	if (flow_scope_find(parser->definition, NULL, name, position) != NULL)
+		return NULL;
+	owners = flow_scope_owners(parser->definition, name, position);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 owners[0] == '\0' ? errmsg("column \"%s\" does not exist", name) :
+			 errmsg("\"%s\" must name what it belongs to", name),
+			 owners[0] != '\0' ? errhint("Write %s.", owners) : 0,
+			 parser_errposition(pstate, reference->location)));
 	return NULL;
 }
 
@@ -301,6 +364,7 @@ void
 flow_parser_setup(ParseState *pstate, void *arg)
 {
 	pstate->p_pre_columnref_hook = check_reference;
+	pstate->p_post_columnref_hook = check_bare_name;
 	pstate->p_ref_hook_state = arg;
 }
 

@@ -103,7 +103,7 @@ check_expression(struct flow_definition *definition, struct flow_expression *exp
 	check_query(expression, query);
 	for (int i = 0; i < expression->target_count; i++)
 		check_target(pstate, &expression->targets[i],
-					 list_nth_node(TargetEntry, query->targetList, i + 1));
+					 list_nth_node(TargetEntry, query->targetList, i));
 	free_parsestate(pstate);
 
 	pstate = make_parsestate(NULL);

@@ -74,6 +74,20 @@ static struct db_statement detach_cursor = {
 	.count = 1
 };
 
+/* The same place under another ceiling; one that waits to be adopted keeps waiting. */
+static struct db_statement move_cursor = {
+	.sql = "WITH own AS ("
+	"    INSERT INTO rflow_private.cursors (network, ceiling, next_block, next_log) "
+	"    SELECT c.network, $2, c.next_block, c.next_log "
+	"      FROM rflow_private.subscriptions s "
+	"      JOIN rflow_private.cursors c ON c.id = s.cursor_id "
+	"     WHERE s.workflow = $1 "
+	"    RETURNING id) "
+	"UPDATE rflow_private.subscriptions s SET cursor_id = own.id FROM own WHERE s.workflow = $1",
+	.types = {TEXTOID, TEXTOID},
+	.count = 2
+};
+
 static struct db_statement skip_to_head = {
 	.sql = "WITH skipped AS ("
 	"    SELECT s.workflow, s.network, c.next_block, "
@@ -120,6 +134,7 @@ flow_compile(const struct flow_workflow *workflow)
 	compiled = flow_resolve(workflow->trigger, workflow->filter, workflow->once_per,
 							workflow->steps, workflow->vars, workflow->owner);
 	db_leave(&frame);
+	error_context_stack = callback.previous;	/* errors of expressions name the workflow themselves */
 
 	definition = flow_load(CurrentMemoryContext, workflow->name, workflow->version, compiled,
 						   workflow->owner, workflow->search_path);
@@ -127,7 +142,6 @@ flow_compile(const struct flow_workflow *workflow)
 	flow_check_expressions(definition);
 	db_leave(&frame);
 	flow_free(definition);
-	error_context_stack = callback.previous;
 	return compiled;
 }
 
@@ -173,17 +187,23 @@ start_cursor(const struct flow_workflow *workflow, const struct flow_definition 
 	return true;
 }
 
+/* On the network it was on it stays where it is: nothing is skipped.  False when it is new there. */
 static bool
-is_in_place(const struct flow_workflow *workflow, const struct flow_definition *definition)
+stay_in_place(const struct flow_workflow *workflow, const struct flow_definition *definition)
 {
-	Datum		name = CStringGetTextDatum(workflow->name);
+	const char *wanted = definition->trigger.ceiling;
 	const char *ceiling;
+	Datum		values[2];
 
-	if (db_execute(&current_place, &name, NULL) != 1 ||
+	values[0] = CStringGetTextDatum(workflow->name);
+	values[1] = CStringGetTextDatum(wanted);
+	if (db_execute(&current_place, values, NULL) != 1 ||
 		strcmp(db_text(0, 1), definition->trigger.target.network) != 0)
 		return false;
 	ceiling = db_text(0, 2);
-	return ceiling == NULL || strcmp(ceiling, definition->trigger.ceiling) == 0;
+	if (ceiling != NULL && strcmp(ceiling, wanted) != 0)
+		(void) db_execute(&move_cursor, values, NULL);
+	return true;
 }
 
 void
@@ -198,7 +218,7 @@ flow_subscribe(const struct flow_workflow *workflow, Jsonb *compiled, bool keep)
 
 	if (definition->trigger.kind != FLOW_ON_EVENT)
 		flow_unsubscribe(workflow->name);
-	else if (!keep || !is_in_place(workflow, definition))
+	else if (!keep || !stay_in_place(workflow, definition))
 	{
 		has_cursor = start_cursor(workflow, definition, &cursor);
 		values[0] = CStringGetTextDatum(workflow->name);

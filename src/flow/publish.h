@@ -34,8 +34,8 @@ extern void flow_store_version(const struct flow_workflow *workflow, Jsonb *defi
 extern int	flow_next_version(const char *name);
 
 /*
- * Makes the workflow's place on the chain what its trigger and start_at say.  keep: a workflow that is on the same network and
- * ceiling stays where it is.
+ * Makes the workflow's place on the chain what its trigger and start_at say.  keep: a workflow that is on this network already
+ * stays where it is, under another ceiling perhaps.
  */
 extern void flow_subscribe(const struct flow_workflow *workflow, Jsonb *definition, bool keep);
 extern void flow_unsubscribe(const char *name);

@@ -139,7 +139,8 @@ flow_resolve_item(struct flow_resolver *resolver, const char *contract,
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("%s: contract \"%s\": %s", resolver->subject, contract, error.message),
-				 errhint("Of several with one name, write the whole signature: \"transfer(address,uint256)\".")));
+				 strchr(item, '(') == NULL && strstr(error.message, "several") != NULL ?
+				 errhint("Write the whole signature.") : 0));
 
 	line = item_text(resolver, found);
 	if (line == NULL)

@@ -260,6 +260,44 @@ flow_scope_names(const struct flow_definition *definition, const char *alias, in
 	return text.data;
 }
 
+char *
+flow_scope_aliases(const struct flow_definition *definition, int position)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (definition->trigger.kind == FLOW_ON_EVENT)
+		appendStringInfoString(&text, "event, log, ");
+	appendStringInfoString(&text, "run, vars, input");
+	for (int i = 0; i < definition->step_count && i < position; i++)
+		appendStringInfo(&text, ", %s", definition->steps[i].name);
+	return text.data;
+}
+
+static bool
+is_named(const struct flow_column *column, const char *name)
+{
+	return (column->name != NULL && strcmp(column->name, name) == 0) ||
+		(column->arg_name != NULL && strcmp(column->arg_name, name) == 0);
+}
+
+char *
+flow_scope_owners(const struct flow_definition *definition, const char *name, int position)
+{
+	const struct flow_scope *scope = &definition->scope;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < scope->count; i++)
+	{
+		const struct flow_column *column = &scope->columns[i];
+
+		if (column->alias != NULL && column->step < position && is_named(column, name))
+			appendStringInfo(&text, "%s%s.%s", text.len > 0 ? " or " : "", column->alias, name);
+	}
+	return text.data;
+}
+
 const struct flow_column *
 flow_scope_find(const struct flow_definition *definition, const char *alias, const char *name,
 				int position)
@@ -270,9 +308,7 @@ flow_scope_find(const struct flow_definition *definition, const char *alias, con
 	{
 		const struct flow_column *column = &scope->columns[i];
 
-		if (is_visible(column, alias, position) &&
-			((column->name != NULL && strcmp(column->name, name) == 0) ||
-			 (column->arg_name != NULL && strcmp(column->arg_name, name) == 0)))
+		if (is_visible(column, alias, position) && is_named(column, name))
 			return column;
 	}
 	return NULL;

@@ -29,6 +29,10 @@ extern char *flow_scope_statement(const struct flow_scope *scope, const struct f
 
 /* The columns of an alias for a hint ("from, to, value"); NULL when there is no such alias at position. */
 extern char *flow_scope_names(const struct flow_definition *definition, const char *alias, int position);
+/* All that can be named at position, for a hint ("event, log, run, vars, input, pool"). */
+extern char *flow_scope_aliases(const struct flow_definition *definition, int position);
+/* Who has a column of this name, for a hint ("event.value or pool.value"). */
+extern char *flow_scope_owners(const struct flow_definition *definition, const char *name, int position);
 /* Finds alias.name; NULL when there is none.  alias NULL: vars, input. */
 extern const struct flow_column *flow_scope_find(const struct flow_definition *definition,
 												 const char *alias, const char *name, int position);

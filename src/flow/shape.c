@@ -244,6 +244,17 @@ check_step_name(const char *name)
 				 errdetail("It is a reserved word of SQL.")));
 }
 
+static char *
+kinds_text(void)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; flow_step_kinds[i] != NULL; i++)
+		appendStringInfo(&text, "%s%s", i > 0 ? ", " : "", flow_step_kinds[i]->name);
+	return text.data;
+}
+
 static void
 check_step(const struct evm_json *node)
 {
@@ -257,7 +268,8 @@ check_step(const struct evm_json *node)
 	if (kind == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: unknown kind \"%s\"", shape.subject, kind_name != NULL ? kind_name : "")));
+				 errmsg("%s: unknown kind \"%s\"", shape.subject, kind_name != NULL ? kind_name : ""),
+				 errhint("The kinds are %s.", kinds_text())));
 	shape.fields = kind->fields;
 	check_fields(&shape, node);
 	check_range(shape.subject, node, "confirmations", 1, MAX_CONFIRMATIONS);
@@ -276,6 +288,10 @@ check_steps(const struct evm_json *steps)
 				 errmsg("a workflow has at most %d steps", FLOW_MAX_STEPS)));
 	for (size_t i = 0; i < count; i++)
 	{
+		if (evm_json_kind(evm_json_array_get(steps, i)) != EVM_JSON_OBJECT)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("step %zu of the list is not a JSON object", i + 1)));
 		check_step(evm_json_array_get(steps, i));
 		for (size_t j = 0; j < i; j++)
 		{

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "db/compat.h"
+#include "flow/bind.h"
 #include "flow/scope.h"
 #include "flow/step_sql.h"
 #include "mb/pg_wchar.h"
@@ -33,18 +34,6 @@ make_parameter(const struct flow_scope *scope, const struct flow_column *column,
 	return (Node *) param;
 }
 
-static void
-refuse_column(ParseState *pstate, const ColumnRef *reference, const char *alias, const char *name,
-			  const char *names)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_COLUMN),
-			 errmsg("%s.%s does not exist", alias, name),
-			 names[0] != '\0' ? errhint("%s has %s.", alias, names) :
-			 errhint("%s has no columns.", alias),
-			 parser_errposition(pstate, reference->location)));
-}
-
 static Node *
 resolve_reference(ParseState *pstate, ColumnRef *reference, Node *var)
 {
@@ -53,7 +42,7 @@ resolve_reference(ParseState *pstate, ColumnRef *reference, Node *var)
 	const struct flow_column *column;
 	const char *alias = NULL;
 	const char *name;
-	const char *names;
+	int			position = parser->step->index;
 	int			levels_up;
 
 	if (var != NULL || list_length(reference->fields) > 2 ||
@@ -66,12 +55,13 @@ resolve_reference(ParseState *pstate, ColumnRef *reference, Node *var)
 	if (alias != NULL &&
 		refnameNamespaceItem(pstate, NULL, alias, reference->location, &levels_up) != NULL)
 		return NULL;
-	column = flow_scope_find(definition, alias, name, parser->step->index);
+	column = flow_scope_find(definition, alias, name, position);
 	if (column != NULL)
 		return make_parameter(&definition->scope, column, reference->location);
-	names = alias != NULL ? flow_scope_names(definition, alias, parser->step->index) : NULL;
-	if (names != NULL)
-		refuse_column(pstate, reference, alias, name, names);
+	if (alias != NULL && flow_scope_names(definition, alias, position) != NULL)
+		flow_refuse_column(pstate, definition, position, alias, name, reference->location);
+	if (alias != NULL)
+		flow_refuse_alias(pstate, definition, position, alias, name, reference->location);
 	return NULL;
 }
 

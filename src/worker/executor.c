@@ -198,28 +198,7 @@ choose_network(struct flow_run **runs, int count)
 	return chosen;
 }
 
-/* Runs that need a network which cannot be called now are tried again later. */
-static void
-hold_runs(struct flow_run **runs, int count, const struct executor_network *network)
-{
-	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-													(int64) executor_network_pause_ms(network));
-
-	for (int i = 0; i < count; i++)
-	{
-		struct flow_step *step = next_step(runs[i]);
-
-		if (runs[i]->state != FLOW_RUNNING || step == NULL || !step->kind->calls_network ||
-			strcmp(step->target.network, network->name) != 0)
-			continue;
-		if (runs[i]->step_started_at == 0)
-			runs[i]->step_started_at = GetCurrentTimestamp();
-		flow_step_retry(runs[i], step, network->problem, false);
-		runs[i]->wake_at = until;
-	}
-}
-
-/* After a request that nobody answered: those that wait for another try wait as long as the network's failures say. */
+/* After a request that nobody answered: those that are to be tried again wait as long as the network's failures say. */
 static void
 slow_down(struct flow_run **runs, int count, const struct executor_network *network)
 {
@@ -255,6 +234,7 @@ advance_with(struct executor_network *network, struct flow_run **runs, int count
 
 	turn->network = network != NULL ? network->name : "";
 	turn->client = network != NULL ? network->client : NULL;
+	turn->problem = network != NULL && network->problem[0] != '\0' ? network->problem : NULL;
 	requests = requests_of(turn->client);
 	for (int i = 0; i < count; i++)
 	{
@@ -264,7 +244,7 @@ advance_with(struct executor_network *network, struct flow_run **runs, int count
 	(void) flow_advance(running, size, turn);
 	if (requests_of(turn->client) != requests)
 		executor_network_note(network);
-	if (network != NULL && network->failures > 0)
+	if (turn->problem != NULL || (network != NULL && network->failures > 0))
 		slow_down(running, size, network);
 }
 
@@ -284,10 +264,7 @@ advance(struct executor *executor, struct flow_run **runs, int count, struct flo
 			if (network == NULL)
 				return false;
 		}
-		if (network != NULL && network->problem[0] != '\0')
-			hold_runs(runs, count, network);
-		else
-			advance_with(network, runs, count, turn);
+		advance_with(network, runs, count, turn);
 		for (int i = 0; i < count; i++)
 		{
 			if (is_deferred(runs[i]) && !wants_execution(runs[i]))
