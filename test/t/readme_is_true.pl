@@ -103,6 +103,9 @@ my %known = map { $_ => 1 } @functions, @relations, @types, 'crash_point', map {
 my %named = map { $_ => 1 } $readme =~ /\brflow\.(\w+)/g;
 is(join(', ', grep { !$known{$_} } sort keys %named), '', 'it names nothing that does not exist');
 
+# What the benchmark has measured, where there are results.
+is(system($^X, "$FindBin::Bin/../tools/readme_numbers.pl", '--check'), 0, 'its numbers are those of the benchmark');
+
 # Links to its own parts, and to files.
 my %anchors = map { s/[^\w\- ]//gr =~ s/ /-/gr => 1 } map { lc } $readme =~ /^#+ (.*)$/mg;
 for my $link (sort { $a cmp $b } $readme =~ /\]\(([^)]+)\)/g)
