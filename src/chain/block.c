@@ -81,7 +81,7 @@ chain_parse_header(struct chain_header *out, const struct evm_json *node, struct
 	if (evm_json_kind(node) == EVM_JSON_NULL)
 		return evm_fail(error, EVM_ERR_MISMATCH, 0, "there is no such block");
 	memset(out, 0, sizeof(*out));
-	if ((status = number_member(&out->number, INT64_MAX, node, "number", error)) != EVM_OK ||
+	if ((status = number_member(&out->number, CHAIN_MAX_NUMBER, node, "number", error)) != EVM_OK ||
 		(status = bytes_member(out->hash.b, 32, node, "hash", error)) != EVM_OK ||
 		(status = bytes_member(out->parent_hash.b, 32, node, "parentHash", error)) != EVM_OK ||
 		(status = number_member(&out->timestamp, INT64_MAX / 2000000, node, "timestamp",
@@ -142,7 +142,7 @@ parse_log(struct evm_arena *arena, struct chain_log *out, const struct evm_json 
 	enum evm_status status;
 
 	if ((status = bytes_member(out->address.b, 20, node, "address", error)) != EVM_OK ||
-		(status = number_member(&out->block_number, INT64_MAX, node, "blockNumber", error)) != EVM_OK ||
+		(status = number_member(&out->block_number, CHAIN_MAX_NUMBER, node, "blockNumber", error)) != EVM_OK ||
 		(status = bytes_member(out->block_hash.b, 32, node, "blockHash", error)) != EVM_OK ||
 		(status = bytes_member(out->transaction_hash.b, 32, node, "transactionHash",
 							   error)) != EVM_OK ||

@@ -14,6 +14,8 @@
 
 #define CHAIN_BLOOM_BYTES 256
 #define CHAIN_MAX_TOPICS 4
+/* Numbers of blocks are below this, so that sums of two do not overflow. */
+#define CHAIN_MAX_NUMBER (INT64_MAX / 2)
 
 struct chain_header
 {
@@ -23,6 +25,7 @@ struct chain_header
 	int64_t		timestamp;		/* seconds since 1970 */
 	bool		has_base_fee;
 	struct evm_word base_fee;
+	bool		stored;			/* read from the table, where there is no bloom; by chain_load */
 	bool		has_bloom;
 	uint8_t		bloom[CHAIN_BLOOM_BYTES];
 };

@@ -167,7 +167,8 @@ read_number(const struct chain *chain, const struct rpc_answer *answer)
 	text = evm_json_string(answer->result, &len);
 	if (text == NULL || evm_quantity_decode_u64(&number, text, len, &error) != EVM_OK)
 		return failure(CHAIN_NO_ANSWER, "eth_blockNumber: the answer is not a number");
-	if ((int64) number == chain->tip)
+	/* A lower one is a node that lags; or another branch, which the next header shows. */
+	if (number <= PG_INT64_MAX && (int64) number <= chain->tip)
 		return update(CHAIN_NOTHING_NEW, chain->tip);
 	return update(CHAIN_NEW_BLOCKS, chain->tip);
 }

@@ -12,9 +12,6 @@
 #include "lib/stringinfo.h"
 #include "utils/timestamp.h"
 
-/* Blocks of a range whose blooms are looked at; further behind the head ranges are larger, and nodes settled. */
-#define BLOOM_MAX_BLOCKS 32
-
 static void
 append_hex(StringInfo text, const uint8 *data, size_t len)
 {
@@ -122,35 +119,87 @@ is_too_much(const struct rpc_answer *answer)
 	return false;
 }
 
-/* Which blocks of the range have no log although their bloom says that there may be one. */
+/* The logs of one block, in the sorted list of all. */
+struct block_logs
+{
+	int64		number;
+	const struct chain_log *logs;
+	size_t		count;
+};
+
+static struct block_logs
+logs_of_block(const struct chain_logs *logs, int64 number, size_t *next)
+{
+	struct block_logs result = {.number = number};
+
+	while (*next < logs->count && logs->logs[*next].block_number < number)
+		(*next)++;
+	result.logs = &logs->logs[*next];
+	while (*next + result.count < logs->count && result.logs[result.count].block_number == number)
+		result.count++;
+	*next += result.count;
+	return result;
+}
+
+static bool
+matches(const struct chain_filter *filter, const struct chain_log *log)
+{
+	if (memcmp(log->address.b, filter->address.b, sizeof(log->address.b)) != 0)
+		return false;
+	return !filter->has_topic0 ||
+		(log->topic_count > 0 && memcmp(log->topics[0].b, filter->topic0.b, 32) == 0);
+}
+
+/* A header that was read from the table has no bloom any more: it may have had any. */
+static bool
+may_have(const struct chain_header *header, const struct chain_filter *filter)
+{
+	if (header->stored)
+		return true;
+	return header->has_bloom &&
+		chain_bloom_may_contain(header, filter->address.b, sizeof(filter->address.b)) &&
+		(!filter->has_topic0 || chain_bloom_may_contain(header, filter->topic0.b, 32));
+}
+
+/* Is there a filter that the block has no log for, although its bloom says that it may? */
+static bool
+is_doubtful(const struct chain_header *header, const struct block_logs *block,
+			const struct chain_filter *filters, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		bool		present = false;
+
+		for (size_t j = 0; j < block->count && !present; j++)
+			present = matches(&filters[i], &block->logs[j]);
+		if (!present && may_have(header, &filters[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Of the blocks whose headers we have; what lies below them, nodes have settled long ago. */
 static int
-doubtful_blocks(int64 *out, const struct chain *chain, const struct chain_logs *logs,
+doubtful_blocks(struct block_logs *out, const struct chain *chain, const struct chain_logs *logs,
 				const struct chain_filter *filters, int count, int64 from, int64 to)
 {
 	int			doubtful = 0;
+	size_t		next = 0;
 
-	for (int64 number = from; number <= to; number++)
+	for (int64 number = Max(from, chain->first); number <= to; number++)
 	{
-		const struct chain_header *header = chain_header_at(chain, number);
-		bool		maybe = false;
-		bool		present = false;
+		struct block_logs block = logs_of_block(logs, number, &next);
 
-		for (size_t i = 0; i < logs->count && !present; i++)
-			present = logs->logs[i].block_number == number;
-		for (int i = 0; i < count && !maybe && !present && header != NULL; i++)
-			maybe = header->has_bloom &&
-				chain_bloom_may_contain(header, filters[i].address.b, 20) &&
-				(!filters[i].has_topic0 || chain_bloom_may_contain(header, filters[i].topic0.b, 32));
-		if (maybe)
-			out[doubtful++] = number;
+		if (is_doubtful(chain_header_at(chain, number), &block, filters, count))
+			out[doubtful++] = block;
 	}
 	return doubtful;
 }
 
-/* True when asking by hash confirms that there is nothing; false when the answers differ. */
+/* True when asking by hash gives as many logs of each block; false when the answers differ. */
 static bool
-confirm_empty(const struct chain *chain, struct rpc_client *client, const int64 *blocks, int doubtful,
-			  const struct chain_filter *filters, int count)
+confirm(const struct chain *chain, struct rpc_client *client, const struct block_logs *blocks,
+		int doubtful, const struct chain_filter *filters, int count)
 {
 	struct rpc_batch *batch = rpc_batch_create(client);
 	bool		confirmed;
@@ -161,7 +210,7 @@ confirm_empty(const struct chain *chain, struct rpc_client *client, const int64 
 
 		initStringInfo(&text);
 		appendStringInfoString(&text, "[{\"blockHash\":");
-		append_hex(&text, chain_header_at(chain, blocks[i])->hash.b, 32);
+		append_hex(&text, chain_header_at(chain, blocks[i].number)->hash.b, 32);
 		appendStringInfoChar(&text, ',');
 		append_filters(&text, filters, count);
 		appendStringInfoString(&text, "}]");
@@ -173,7 +222,8 @@ confirm_empty(const struct chain *chain, struct rpc_client *client, const int64 
 		const struct rpc_answer *answer = rpc_batch_answer(batch, i);
 
 		confirmed = answer->outcome == RPC_RESULT &&
-			evm_json_kind(answer->result) == EVM_JSON_ARRAY && evm_json_array_size(answer->result) == 0;
+			evm_json_kind(answer->result) == EVM_JSON_ARRAY &&
+			evm_json_array_size(answer->result) == blocks[i].count;
 	}
 	rpc_batch_destroy(batch);
 	return confirmed;
@@ -274,7 +324,7 @@ chain_fetch_logs(const struct chain *chain, struct rpc_client *client,
 	struct rpc_batch *batch = rpc_batch_create(client);
 	struct chain_logs result;
 	struct chain_header *old = NULL;
-	int64		doubtful[BLOOM_MAX_BLOCKS];
+	struct block_logs doubtful[CHAIN_WINDOW];
 	const char *why = NULL;
 	int			old_count = 0;
 
@@ -283,11 +333,11 @@ chain_fetch_logs(const struct chain *chain, struct rpc_client *client,
 		result = not_fetched(CHAIN_FETCH_LATER, rpc_client_error(client));
 	else
 		result = read_logs(batch, from, to);
-	if (result.outcome == CHAIN_FETCHED && to - from < BLOOM_MAX_BLOCKS)
+	if (result.outcome == CHAIN_FETCHED)
 	{
 		int			doubts = doubtful_blocks(doubtful, chain, &result, filters, count, from, to);
 
-		if (doubts > 0 && !confirm_empty(chain, client, doubtful, doubts, filters, count))
+		if (doubts > 0 && !confirm(chain, client, doubtful, doubts, filters, count))
 			why = "the node gave no logs of a block that may have some, and did not confirm it";
 	}
 	if (result.outcome == CHAIN_FETCHED && why == NULL && result.count > 0 &&

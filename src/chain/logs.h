@@ -37,7 +37,7 @@ struct chain_logs
 /*
  * Fetches from..to for the union of the filters.  Logs outside the range, or whose block is not the one of the
  * header chain, make the answer unbelievable.  Where a header's bloom says that there may be
- * something and nothing came, the block is asked again by its hash.
+ * something for a filter and nothing came, the block is asked again by its hash.
  */
 extern struct chain_logs chain_fetch_logs(const struct chain *chain, struct rpc_client *client,
 										  const struct chain_filter *filters, int count, int64 from,

@@ -118,6 +118,7 @@ chain_load(struct chain *chain, const char *network, int64 chain_id)
 		read_hash(&header->hash, i, 2);
 		read_hash(&header->parent_hash, i, 3);
 		header->timestamp = db_int64(i, 4);
+		header->stored = true;
 		chain->tip_seen_at = DatumGetTimestampTz(db_value(i, 5, NULL));
 	}
 }

@@ -295,13 +295,18 @@ identify(struct watcher *watcher)
 	if (update.news == CHAIN_NO_ANSWER)
 	{
 		watcher_hold(watcher, update.error);
-		(void) rpc_wait(watcher->client, watcher->hold_until - db_now_ms());
+		(void) rpc_wait(watcher->client,
+						Min(watcher->hold_until - db_now_ms(), watcher->pace.max_ms));
 		return false;
 	}
 	if (first_contact && !store_genesis(watcher))
+	{
+		memset(&watcher->chain->genesis_hash, 0, sizeof(watcher->chain->genesis_hash));
 		return false;
+	}
 	watcher->identified = rpc_client_generation(watcher->client);
 	watcher->failures = 0;
+	watcher->hold_until = 0;
 	db_report_status("running");
 	return true;
 }
@@ -325,8 +330,9 @@ store_headers(struct watcher *watcher, const struct chain_update *update, int64 
 		watcher->cursors_stale = true;
 }
 
+/* A head that does not fit ours may be of another chain at the same place: the node is asked again who it is. */
 static void
-adopt_head(struct watcher *watcher, const struct chain_header *head)
+adopt_head(struct watcher *watcher, const struct chain_header *head, double asked_at)
 {
 	int64		old_tip = watcher->chain->tip;
 	struct chain_update update = chain_connect(watcher->chain, watcher->client, head);
@@ -334,10 +340,11 @@ adopt_head(struct watcher *watcher, const struct chain_header *head)
 	switch (update.news)
 	{
 		case CHAIN_NOTHING_NEW:
-			chain_pace_miss(&watcher->pace, db_now_ms());
+			chain_pace_miss(&watcher->pace, asked_at);
 			break;
 		case CHAIN_NO_ANSWER:
 			db_report_error("%s", update.error);
+			watcher->identified = 0;
 			chain_pace_miss(&watcher->pace, db_now_ms());
 			break;
 		case CHAIN_BROKEN:
@@ -346,6 +353,7 @@ adopt_head(struct watcher *watcher, const struct chain_header *head)
 		case CHAIN_NEW_BLOCKS:
 		case CHAIN_REORGANISED:
 			watcher->misses = 0;
+			chain_pace_hit(&watcher->pace, head->number, asked_at);
 			store_headers(watcher, &update, old_tip);
 			break;
 	}
@@ -372,16 +380,15 @@ poll_head(struct watcher *watcher)
 	}
 	if (update.news == CHAIN_NO_ANSWER)
 	{
+		/* A node that comes back may have been started anew, with another chain. */
 		db_report_error("%s", update.error);
+		watcher->identified = 0;
 		chain_pace_failed(&watcher->pace, db_now_ms());
 	}
 	else if (update.news == CHAIN_NOTHING_NEW)
 		chain_pace_miss(&watcher->pace, asked_at);
 	else
-	{
-		chain_pace_hit(&watcher->pace, head.number, asked_at);
-		adopt_head(watcher, &head);
-	}
+		adopt_head(watcher, &head, asked_at);
 }
 
 /* ---- the loop ------------------------------------------------------------- */

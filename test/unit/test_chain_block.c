@@ -108,6 +108,7 @@ TEST(a_header_with_a_broken_member_is_refused)
 		{"number", "null", EVM_ERR_SYNTAX},
 		{"number", "\"1\"", EVM_ERR_SYNTAX},
 		{"number", "\"0x\"", EVM_ERR_SYNTAX},
+		{"number", "\"0x4000000000000000\"", EVM_ERR_RANGE},
 		{"number", "\"0x8000000000000000\"", EVM_ERR_RANGE},
 		{"number", "\"0x10000000000000000\"", EVM_ERR_RANGE},
 		{"hash", "\"0xaa\"", EVM_ERR_SYNTAX},
