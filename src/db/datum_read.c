@@ -121,17 +121,17 @@ container_of(const JsonbValue *json, bool is_array)
 		: NULL;
 }
 
-/* The digits of {"bytes": "0x…"}, as db_abi_to_jsonb writes a string that is no text; or NULL. */
+/* The digits of {"bytes": "0x…"} or {"hash": "0x…"}, as db_abi_to_jsonb writes them; or NULL. */
 static JsonbValue *
-bytes_member(const JsonbValue *json)
+marked_hex(const JsonbValue *json, const char *mark)
 {
 	JsonbContainer *object = container_of(json, false);
-	JsonbValue *bytes;
+	JsonbValue *digits;
 
 	if (object == NULL || JsonContainerSize(object) != 1)
 		return NULL;
-	bytes = getKeyJsonValueFromContainer(object, "bytes", strlen("bytes"), NULL);
-	return bytes != NULL && bytes->type == jbvString ? bytes : NULL;
+	digits = getKeyJsonValueFromContainer(object, mark, (int) strlen(mark), NULL);
+	return digits != NULL && digits->type == jbvString ? digits : NULL;
 }
 
 static void
@@ -145,7 +145,7 @@ read_string(struct evm_abi_value *out, const struct evm_abi_type *type, const Js
 		out->bytes = db_server_to_utf8(json->val.string.val, (size_t) json->val.string.len);
 		return;
 	}
-	bytes = bytes_member(json);
+	bytes = marked_hex(json, "bytes");
 	if (bytes != NULL)
 		out->bytes = decode_hex(bytes, place);
 	else
@@ -209,6 +209,19 @@ refuse_unknown_member(JsonbContainer *object, const struct evm_abi_param *params
 	}
 }
 
+/* What a log has of an indexed value of a dynamic type. */
+static void
+read_indexed_hash(struct evm_abi_value *out, const JsonbValue *digits, const struct db_place *place)
+{
+	out->hashed = true;
+	out->bytes = decode_hex(digits, place);
+	if (out->bytes.len != sizeof(struct evm_hash))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: a hash has %zu bytes, not %zu", db_place_text(place),
+						sizeof(struct evm_hash), out->bytes.len)));
+}
+
 /* kind: ARGUMENT or COMPONENT. */
 static void
 read_object(struct evm_arena *arena, struct evm_abi_value *items, JsonbContainer *object,
@@ -227,7 +240,10 @@ read_object(struct evm_arena *arena, struct evm_abi_value *items, JsonbContainer
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: member \"%s\" is missing", db_place_text(place), name)));
-		read_value(arena, &items[i], params[i].type, value, &member);
+		if (params[i].indexed && marked_hex(value, "hash") != NULL)
+			read_indexed_hash(&items[i], marked_hex(value, "hash"), &member);
+		else
+			read_value(arena, &items[i], params[i].type, value, &member);
 	}
 	if (JsonContainerSize(object) != count)
 		refuse_unknown_member(object, params, count, kind, place);
