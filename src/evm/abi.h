@@ -21,11 +21,12 @@
 #define EVM_ABI_MAX_TYPE_NODES 16384 /* types inside one type (structs naming structs) */
 #define EVM_ABI_MAX_VALUES 1000000   /* leaves of one type or decoded value (offset bombs) */
 /*
- * How much more than its data a decoded value may hold, in leaves a word and in
- * bytes a byte.  An encoder that aliases nothing has 1; the rest is for those
+ * How much more than its data a decoded value may hold: leaves a word, and bytes (of bytes and
+ * string, which are borrowed) a byte.  An encoder that aliases nothing has 1; the rest is for those
  * that let offsets share a tail.
  */
-#define EVM_ABI_MAX_INFLATION 64
+#define EVM_ABI_MAX_LEAVES_PER_WORD 16
+#define EVM_ABI_MAX_BYTES_PER_BYTE 64
 #define EVM_ABI_MAX_INDEXED 3 /* of an event; one more when it is anonymous */
 
 enum evm_abi_kind
@@ -229,7 +230,7 @@ extern enum evm_status evm_abi_encode_topic(struct evm_arena *arena, struct evm_
  * Strictness.  Refused: padding of integers, booleans and addresses that is not
  * what the type's encoder writes (Solidity's own decoder reverts on them);
  * heads, offsets and lengths beyond the data, checked on all 256 bits; more than
- * EVM_ABI_MAX_VALUES leaves, or EVM_ABI_MAX_INFLATION of the data.  Accepted,
+ * EVM_ABI_MAX_VALUES leaves, or more of them and of bytes than the data allows (above).  Accepted,
  * as by every library: dirty padding behind bytes, string and bytesN; aliased,
  * backward and unaligned offsets; trailing data; an unpadded tail of the last
  * bytes or string.  Strings are not checked to be UTF-8 here.

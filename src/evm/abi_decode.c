@@ -16,11 +16,11 @@
 #define MIN_BUDGET 1024
 
 static size_t
-budget(size_t amount, size_t max)
+budget(size_t amount, size_t inflation, size_t max)
 {
-	if (amount > (max - MIN_BUDGET) / EVM_ABI_MAX_INFLATION)
+	if (amount > (max - MIN_BUDGET) / inflation)
 		return max;
-	return MIN_BUDGET + amount * EVM_ABI_MAX_INFLATION;
+	return MIN_BUDGET + amount * inflation;
 }
 
 void
@@ -30,8 +30,9 @@ evm_abi_decoder_init(struct evm_abi_decoder *decoder, struct evm_arena *arena, c
 	decoder->arena = arena;
 	decoder->data = data;
 	decoder->len = len;
-	decoder->leaves_left = budget(len / EVM_ABI_WORD_BYTES, EVM_ABI_MAX_VALUES);
-	decoder->bytes_left = budget(len, SIZE_MAX);
+	decoder->leaves_left =
+		budget(len / EVM_ABI_WORD_BYTES, EVM_ABI_MAX_LEAVES_PER_WORD, EVM_ABI_MAX_VALUES);
+	decoder->bytes_left = budget(len, EVM_ABI_MAX_BYTES_PER_BYTE, SIZE_MAX);
 	decoder->path.depth = 0;
 	decoder->err = err;
 }

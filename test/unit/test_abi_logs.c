@@ -300,3 +300,29 @@ TEST(reasons_are_bounded)
 	CHECK_NUMBER(strlen(revert.text), 1024 + strlen("\xe2\x80\xa6"));
 	CHECK_TEXT(revert.text + 1024, "\xe2\x80\xa6");
 }
+
+/* Solidity documentation, "Panic via assert and Error via require". */
+TEST(panic_codes_have_their_meaning)
+{
+	static const struct
+	{
+		uint64_t code;
+		const char *meaning;
+	} panics[] = {{0x00, "generic compiler panic"},
+				  {0x01, "assertion failed"},
+				  {0x11, "arithmetic overflow or underflow"},
+				  {0x12, "division or modulo by zero"},
+				  {0x21, "invalid value for an enum"},
+				  {0x22, "incorrectly encoded storage byte array"},
+				  {0x31, "pop of an empty array"},
+				  {0x32, "array index out of bounds"},
+				  {0x41, "out of memory"},
+				  {0x51, "call of an uninitialized function"}};
+	size_t known = 0;
+
+	for (size_t i = 0; i < sizeof(panics) / sizeof(panics[0]); i++)
+		CHECK_TEXT(evm_abi_panic_text(panics[i].code), panics[i].meaning);
+	for (uint64_t code = 0; code < 0x1000; code++)
+		known += evm_abi_panic_text(code) != NULL;
+	CHECK_NUMBER(known, sizeof(panics) / sizeof(panics[0]));
+}

@@ -5,7 +5,6 @@
 #include "check.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "evm/abi.h"
 #include "evm/hex.h"
@@ -225,66 +224,6 @@ TEST(an_unpadded_tail_and_trailing_data_are_accepted)
 	}
 	CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data.data, 2 * WORD_BYTES + 2, NULL),
 				 EVM_ERR_TRUNCATED);
-}
-
-/* Milliseconds of processor time since the start. */
-static double
-spent_ms(clock_t start)
-{
-	return (double) (clock() - start) * 1000 / CLOCKS_PER_SEC;
-}
-
-/* Each array has ten elements, and all of them are the next array: 10^depth leaves. */
-TEST(offset_bombs_are_refused_at_once)
-{
-	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	size_t count;
-	const struct evm_abi_param *params = params_of(arena, "uint[][][][][][][][][] bomb", &count);
-	uint64_t numbers[1 + 9 * 11];
-	size_t used = 0;
-	struct evm_bytes data;
-	struct evm_abi_value *values;
-	struct evm_error err;
-	clock_t start;
-
-	numbers[used++] = 32;
-	for (int level = 0; level < 9; level++)
-	{
-		numbers[used++] = 10;
-		for (int i = 0; i < 10; i++)
-			numbers[used++] = 10 * WORD_BYTES;
-	}
-	data = words(arena, numbers, used);
-	start = clock();
-	CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data.data, data.len, &err),
-				 EVM_ERR_LIMIT);
-	CHECK(spent_ms(start) < 50);
-	CHECK(strstr(err.message, "the value is too large for its 3200 bytes of data") != NULL);
-	CHECK(evm_arena_used(arena) < 4 * 1024 * 1024);
-}
-
-/* Many strings that are the same long one would be written out many times. */
-TEST(bytes_that_share_a_tail_are_bounded)
-{
-	struct evm_arena *arena = test_arena(ARENA_BYTES);
-	size_t count;
-	const struct evm_abi_param *params = params_of(arena, "bytes[] b", &count);
-	enum
-	{
-		COPIES = 1000
-	};
-	uint64_t *numbers = evm_arena_zalloc(arena, 2 * COPIES + 3, sizeof(*numbers));
-	struct evm_bytes data;
-	struct evm_abi_value *values;
-
-	numbers[0] = WORD_BYTES;
-	numbers[1] = COPIES;
-	for (size_t i = 0; i < COPIES; i++)
-		numbers[2 + i] = COPIES * WORD_BYTES;
-	numbers[2 + COPIES] = COPIES * WORD_BYTES;
-	data = words(arena, numbers, 2 * COPIES + 3);
-	CHECK_NUMBER(evm_abi_decode(arena, &values, params, count, data.data, data.len, NULL),
-				 EVM_ERR_LIMIT);
 }
 
 TEST(a_full_arena_is_no_crash)

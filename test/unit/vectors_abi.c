@@ -352,7 +352,7 @@ check_bomb(struct evm_arena *arena, const struct evm_json *row, struct vector_no
 						  encoded.len, NULL);
 	/* Leaves, and as many containers on the way to them at worst. */
 	if (evm_arena_used(arena) - before >
-		(encoded.len / WORD_BYTES * EVM_ABI_MAX_INFLATION + 1024) * 2 * sizeof(*values))
+		(encoded.len / WORD_BYTES * EVM_ABI_MAX_LEAVES_PER_WORD + 1024) * 2 * sizeof(*values))
 		return vector_fail(note, "it took %zu bytes", evm_arena_used(arena) - before);
 	return VECTOR_PASS;
 }
