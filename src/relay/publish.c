@@ -2,7 +2,8 @@
  * publish.c
  *	  What a relayer has learned of its accounts, for the status views.
  *
- * Nothing is decided by these rows, so their commit does not wait for the disk.
+ * Nothing is decided by these rows, so their commit does not wait for the disk.  Steps that send keep the
+ * address in memory (flow/account.h): another one counts as a change of the definitions.
  */
 #include "postgres.h"
 
@@ -14,6 +15,7 @@
 
 #include "db/datum.h"
 #include "db/statement.h"
+#include "db/wake.h"
 #include "evm/word.h"
 #include "relay/record.h"
 
@@ -33,6 +35,14 @@ static struct db_statement write_state = {
 		"       pending_nonce = EXCLUDED.pending_nonce, observed_at = EXCLUDED.observed_at",
 	.types = {TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, NUMERICOID, INT8OID, INT8OID},
 	.count = 7,
+};
+
+static struct db_statement same_address = {
+	.sql =
+		"SELECT FROM rflow_private.relayer_states s"
+		" WHERE s.relayer = $1 AND s.address IS NOT DISTINCT FROM $2::rflow.address",
+	.types = {TEXTOID, TEXTOID},
+	.count = 2,
 };
 
 static bool
@@ -67,6 +77,7 @@ static void
 write_account(struct relay_account *account)
 {
 	const struct relay_key *key = account->key;
+	const struct relay_told *told = &account->told;
 	Datum parameters[7] = {0};
 	char nulls[] = "       ";
 
@@ -88,6 +99,9 @@ write_account(struct relay_account *account)
 		parameters[5] = Int64GetDatum((int64) key->latest);
 		parameters[6] = Int64GetDatum((int64) key->pending);
 	}
+	if ((!told->written || told->key != key) &&
+		db_execute(&same_address, parameters, nulls) == 0)
+		db_definitions_changed();
 	(void) db_execute(&write_state, parameters, nulls);
 	note_told(account);
 }

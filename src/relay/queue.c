@@ -306,29 +306,49 @@ relay_queue(struct relay_send *sends, int count, TimestampTz now)
 	db_wake_at_commit(WAKE_RELAYERS);
 }
 
-bool
-relay_may_use(const char *relayer, Oid owner)
+struct relay_grants *
+relay_read_grants(const char *relayer)
 {
+	struct relay_grants *grants = palloc0(sizeof(struct relay_grants));
 	Datum parameters[1];
 	uint64 rows;
 	uint64 row;
 
-	if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(owner)))
-		return false;
 	parameters[0] = CStringGetTextDatum(relayer);
 	rows = db_execute(&find_grants, parameters, NULL);
-	if (rows > 0 && superuser_arg(owner))
-		return true;
+	grants->exists = rows > 0;
+	grants->grantees = palloc(Max(rows, 1) * sizeof(Oid));
 	for (row = 0; row < rows; row++)
 	{
 		bool isnull;
-		Oid grantee = DatumGetObjectId(db_value(row, 1, &isnull));
+		Datum grantee = db_value(row, 1, &isnull);
 
-		if (!isnull && SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(grantee)) &&
-			has_privs_of_role(owner, grantee))
-			return true;
+		if (!isnull)
+			grants->grantees[grants->count++] = DatumGetObjectId(grantee);
 	}
+	return grants;
+}
+
+bool
+relay_grants_allow(const struct relay_grants *grants, Oid owner)
+{
+	int i;
+
+	if (!grants->exists || !SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(owner)))
+		return false;
+	if (superuser_arg(owner))
+		return true;
+	for (i = 0; i < grants->count; i++)
+		if (SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(grants->grantees[i])) &&
+			has_privs_of_role(owner, grants->grantees[i]))
+			return true;
 	return false;
+}
+
+bool
+relay_may_use(const char *relayer, Oid owner)
+{
+	return relay_grants_allow(relay_read_grants(relayer), owner);
 }
 
 static enum relay_verdict

@@ -47,6 +47,22 @@ struct relay_send
  */
 extern void relay_queue(struct relay_send *sends, int count, TimestampTz now);
 
+/* Who may use a relayer, as the tables say. */
+struct relay_grants
+{
+	bool exists; /* the relayer */
+	int count;
+	Oid *grantees;
+};
+
+/*
+ * Reads them, palloc'd in the current context.  They change with the definitions (db/wake.h).  Needs
+ * an SPI connection.
+ */
+extern struct relay_grants *relay_read_grants(const char *relayer);
+/* As relay_may_use; membership of roles is looked up each time, in the catalog caches. */
+extern bool relay_grants_allow(const struct relay_grants *grants, Oid owner);
+
 /*
  * May transactions of this relayer be sent for owner?  A superuser may use all of them; anyone
  * else needs a row of rflow.relayer_grants whose grantee's privileges owner has.  False

@@ -28,6 +28,9 @@
 #define HEAD_RETRY_MIN_MS 1000
 #define HEAD_RETRY_MAX_MS 60000
 #define HEAD_PATIENCE_BLOCKS 3
+/* Something is queued behind a full window: how soon receipts are asked for, doubled in vain. */
+#define HURRY_MIN_MS 5
+#define HURRY_MAX_MS 640
 
 struct relay_process *
 relay_create(const char *network)
@@ -90,6 +93,38 @@ wake_for_head(struct relay_process *process)
 	relay_wake_by(process, when);
 }
 
+static bool
+waits_for_room(const struct relay_process *process, TimestampTz now)
+{
+	int i;
+
+	for (i = 0; i < process->account_count; i++)
+	{
+		const struct relay_account *account = &process->accounts[i];
+
+		if (account->has_due && account->first_due <= now && !account->paused &&
+			account->key != NULL && account->key->in_flight >= account->max_in_flight)
+			return true;
+	}
+	return false;
+}
+
+/* Blocks may come faster than headers are seen: what waits for room does not wait for them. */
+static void
+hurry(struct relay_process *process)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (!waits_for_room(process, now))
+		return;
+	if (process->progress)
+		process->hurry_ms = HURRY_MIN_MS;
+	else
+		process->hurry_ms = Min(process->hurry_ms * 2, HURRY_MAX_MS);
+	process->ask_again = true;
+	relay_wake_by(process, TimestampTzPlusMilliseconds(now, process->hurry_ms));
+}
+
 /*
  * What was signed is not in the first view; and the tables may say since that it is not to go
  * out.
@@ -106,8 +141,10 @@ send_out(struct relay_process *process, struct relay_view *view, int signed_now,
 	}
 	if (due)
 		(void) relay_broadcast(process, view);
-	if (view != NULL && view->nonce_count > 0)
-		wake_for_head(process);
+	if (view == NULL || view->nonce_count == 0)
+		return;
+	wake_for_head(process);
+	hurry(process);
 }
 
 static void
@@ -122,6 +159,7 @@ work(struct relay_process *process, struct relay_view *view, bool signing_held)
 	signed_now = relay_sign(process, plan);
 	if (signed_now < 0)
 		return;
+	process->progress = process->progress || signed_now > 0;
 	send_out(process, view, signed_now, signing_held);
 }
 
@@ -132,6 +170,7 @@ relay_round(struct relay_process *process, bool signing_held)
 	struct relay_view *view;
 
 	process->wake_at = 0;
+	process->progress = false;
 	if (!relay_load_definitions(process))
 		return;
 	relay_resolve_accounts(process);

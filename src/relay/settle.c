@@ -24,23 +24,10 @@
 #define LOCKED_RETRY_MS 100
 
 static bool
-is_deep(const struct relay_process *process, const struct relay_nonce *nonce)
-{
-	return process->head_number - nonce->receipt.block_number + 1 >= nonce->confirmations;
-}
-
-static bool
 has_ended(enum relay_state state)
 {
 	return state == RELAY_FAILED || state == RELAY_EXPIRED || state == RELAY_CANCELLED ||
 		state == RELAY_REPLACED;
-}
-
-static bool
-is_recorded(const struct relay_nonce *nonce)
-{
-	return nonce->state == RELAY_MINED && nonce->block_number == nonce->receipt.block_number &&
-		memcmp(&nonce->block_hash, &nonce->receipt.block_hash, sizeof(nonce->block_hash)) == 0;
 }
 
 /* ---- a receipt ---------------------------------------------------------- */
@@ -52,7 +39,7 @@ settle_noop(struct relay_process *process, struct relay_nonce *nonce)
 		psprintf("a no-op has taken nonce %llu in block %lld", (unsigned long long) nonce->nonce,
 				 (long long) nonce->receipt.block_number);
 
-	if (!is_deep(process, nonce))
+	if (!relay_is_deep(process, nonce))
 	{
 		relay_record_reason(nonce->transaction_id, reason);
 		return;
@@ -63,12 +50,12 @@ settle_noop(struct relay_process *process, struct relay_nonce *nonce)
 
 /* False when the watcher's headers contradict the receipt. */
 static bool
-record_mined(struct relay_nonce *nonce)
+record_mined(struct relay_process *process, struct relay_nonce *nonce)
 {
 	const struct relay_receipt *receipt = &nonce->receipt;
 	struct relay_failure failure = {NULL, NULL, {NULL, 0}};
 
-	if (is_recorded(nonce))
+	if (relay_is_recorded(nonce))
 		return true;
 	if (receipt->reverted)
 	{
@@ -80,6 +67,7 @@ record_mined(struct relay_nonce *nonce)
 							failure.message, receipt->reverted ? &failure : NULL))
 		return false;
 	nonce->state = RELAY_MINED;
+	process->progress = true;
 	return true;
 }
 
@@ -108,7 +96,7 @@ settle_found(struct relay_process *process, struct relay_nonce *nonce)
 	if (ended)
 	{
 		/* Looked at again after a reorganisation: it is where it was. */
-		if (!is_deep(process, nonce))
+		if (!relay_is_deep(process, nonce))
 			return;
 		if (has_ended(nonce->state) && !noop && !nonce->receipt.reverted)
 			report_late_effect(process, nonce);
@@ -118,9 +106,9 @@ settle_found(struct relay_process *process, struct relay_nonce *nonce)
 	}
 	if (noop)
 		settle_noop(process, nonce);
-	else if (!record_mined(nonce))
+	else if (!record_mined(process, nonce))
 		process->ask_again = true;
-	else if (is_deep(process, nonce))
+	else if (relay_is_deep(process, nonce))
 		(void) relay_record_deep(nonce->transaction_id, nonce->key, process->chain_id,
 								 nonce->nonce);
 }
@@ -228,7 +216,7 @@ changes_something(const struct relay_process *process, const struct relay_view *
 				  const struct relay_nonce *nonce)
 {
 	if (nonce->finding == RELAY_FOUND)
-		return is_deep(process, nonce) || !is_recorded(nonce);
+		return relay_is_deep(process, nonce) || !relay_is_recorded(nonce);
 	return nonce->finding == RELAY_VANISHED || is_suspect(view, nonce);
 }
 

@@ -116,3 +116,16 @@ relay_was_accepted(const struct relay_nonce *nonce)
 			return true;
 	return false;
 }
+
+bool
+relay_is_deep(const struct relay_process *process, const struct relay_nonce *nonce)
+{
+	return process->head_number - nonce->receipt.block_number + 1 >= nonce->confirmations;
+}
+
+bool
+relay_is_recorded(const struct relay_nonce *nonce)
+{
+	return nonce->state == RELAY_MINED && nonce->block_number == nonce->receipt.block_number &&
+		memcmp(&nonce->block_hash, &nonce->receipt.block_hash, sizeof(nonce->block_hash)) == 0;
+}

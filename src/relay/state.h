@@ -218,6 +218,8 @@ struct relay_process
 	double block_ms;  /* usual distance between changes; 0: not known */
 	int64 asked_head; /* receipts were asked at this one */
 	bool ask_again;   /* something calls for receipts before the next head */
+	int hurry_ms;     /* until the next look whether a full window has room again */
+	bool progress;    /* this round has signed something, or found what was mined */
 
 	bool has_quote;
 	struct relay_quote quote;
@@ -244,5 +246,8 @@ extern struct relay_attempt *relay_newest(const struct relay_nonce *nonce);
 extern struct relay_attempt *relay_highest(const struct relay_nonce *nonce);
 /* Has a node ever taken one of its attempts? */
 extern bool relay_was_accepted(const struct relay_nonce *nonce);
+/* Of a receipt: is its block at the depth of confirmations, and does the row name that block already? */
+extern bool relay_is_deep(const struct relay_process *process, const struct relay_nonce *nonce);
+extern bool relay_is_recorded(const struct relay_nonce *nonce);
 
 #endif /* RELAY_STATE_H */

@@ -11,6 +11,7 @@
 
 #include "lib/stringinfo.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "db/datum.h"
 #include "db/statement.h"
@@ -53,9 +54,23 @@ wants_reason(const struct relay_nonce *nonce)
 		!nonce->attempts[nonce->receipt.attempt].noop;
 }
 
-static int
-ask_header(struct rpc_batch *batch, StringInfo text, int64 number)
+/* The block that the nonce is, or was, in; -1: none is known. */
+static int64
+block_of(const struct relay_nonce *nonce)
 {
+	return nonce->finding == RELAY_FOUND ? nonce->receipt.block_number : nonce->block_number;
+}
+
+/* Many share a block, and a header with the hashes of its transactions is large: each is asked once. */
+static int
+ask_header(struct rpc_batch *batch, StringInfo text, const struct follow_up *follow_ups, int index)
+{
+	int64 number = block_of(follow_ups[index].nonce);
+	int i;
+
+	for (i = 0; i < index; i++)
+		if (follow_ups[i].header >= 0 && block_of(follow_ups[i].nonce) == number)
+			return follow_ups[i].header;
 	resetStringInfo(text);
 	appendStringInfoChar(text, '[');
 	relay_put_u64(text, (uint64) number);
@@ -118,22 +133,32 @@ load_payloads(struct relay_process *process, struct follow_up *follow_ups, int c
 
 static void
 put_follow_up(struct relay_process *process, struct rpc_batch *batch, StringInfo text,
-			  struct follow_up *follow_up)
+			  struct follow_up *follow_ups, int index)
 {
+	struct follow_up *follow_up = &follow_ups[index];
 	struct relay_nonce *nonce = follow_up->nonce;
 
-	if (nonce->finding == RELAY_FOUND)
-		follow_up->header = ask_header(batch, text, nonce->receipt.block_number);
-	else if (nonce->block_number >= 0)
-		follow_up->header = ask_header(batch, text, nonce->block_number);
+	if (block_of(nonce) >= 0)
+		follow_up->header = ask_header(batch, text, follow_ups, index);
 	if (is_suspect(nonce) && process->head_number >= 0)
 		follow_up->depth_count = ask_depth_count(batch, text, nonce, process->head_number);
 	if (wants_reason(nonce))
 		follow_up->replay = ask_replay(batch, text, follow_up);
 }
 
+/* A block that is on the chain is as good as one that the watcher has seen. */
 static void
-read_header(const struct rpc_batch *batch, struct follow_up *follow_up)
+note_height(struct relay_process *process, int64 number)
+{
+	if (number <= process->head_number)
+		return;
+	relay_note_head(process, number, GetCurrentTimestamp());
+	process->head_is_ours = true;
+}
+
+static void
+read_header(struct relay_process *process, const struct rpc_batch *batch,
+			struct follow_up *follow_up)
 {
 	struct relay_nonce *nonce = follow_up->nonce;
 	bool found = nonce->finding == RELAY_FOUND;
@@ -150,7 +175,10 @@ read_header(const struct rpc_batch *batch, struct follow_up *follow_up)
 		return;
 	same = memcmp(&header.hash, hash, sizeof(*hash)) == 0;
 	if (found && same)
+	{
 		nonce->finding = RELAY_FOUND;
+		note_height(process, header.number);
+	}
 	else if (!found && !same)
 		nonce->finding = RELAY_VANISHED;
 }
@@ -225,6 +253,10 @@ relay_verify(struct relay_process *process, struct relay_view *view)
 
 		if (nonce->finding != RELAY_FOUND && nonce->finding != RELAY_NO_RECEIPT)
 			continue;
+		/* Recorded, and to be looked at when it is deep enough. */
+		if (nonce->finding == RELAY_FOUND && relay_is_recorded(nonce) &&
+			!relay_is_deep(process, nonce))
+			continue;
 		follow_ups[count].nonce = nonce;
 		follow_ups[count].header = follow_ups[count].replay = follow_ups[count].depth_count = -1;
 		count++;
@@ -237,7 +269,7 @@ relay_verify(struct relay_process *process, struct relay_view *view)
 			RPC_MAX_REQUEST_BYTES)
 			follow_ups[i].nonce->finding = RELAY_UNSURE;
 		else
-			put_follow_up(process, batch, &text, &follow_ups[i]);
+			put_follow_up(process, batch, &text, follow_ups, i);
 	}
 	if (rpc_batch_count(batch) == 0)
 		return true;
@@ -245,7 +277,7 @@ relay_verify(struct relay_process *process, struct relay_view *view)
 		return false;
 	for (i = 0; i < count; i++)
 	{
-		read_header(batch, &follow_ups[i]);
+		read_header(process, batch, &follow_ups[i]);
 		read_depth_count(batch, &follow_ups[i]);
 		read_replay(batch, &follow_ups[i]);
 	}
