@@ -40,6 +40,14 @@ our $LIMIT = 100;
 # Blocks that are asked for in one batch.
 my $SCAN_BLOCKS = 200;
 
+# Runs that are over, nonces that are not, and what is due.
+my $PROGRESS = <<'SQL' =~ s/\s+/ /gr;
+SELECT count(*), (SELECT count(*) FROM rflow_private.nonces WHERE NOT settled),
+       (SELECT count(*) FROM rflow_private.due)
+  FROM rflow_private.workflow_runs
+ WHERE state IN ('succeeded', 'failed', 'cancelled')
+SQL
+
 my $TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 # Calldata is four words: how many events, the value of the first, what each adds to it, and to whom.
@@ -116,6 +124,21 @@ sub deploy_deposits
 
 =pod
 
+=item deposit_data(count => N, value => N, step => N, to => ADDRESS)
+
+The calldata of deposit.
+
+=cut
+
+sub deposit_data
+{
+	my ($self, %options) = @_;
+	return '0x' . abi_encode('uint256,uint256,uint256,address', $options{count} // 1,
+		$options{value} // $LIMIT, $options{step} // 0, $options{to} // $POOL);
+}
+
+=pod
+
 =item deposit(count => N, value => N, step => N, to => ADDRESS, account => N)
 
 One transaction with count (1) events, of value ($LIMIT) and what step (0) adds to it, from $ACCOUNTS[account]
@@ -126,14 +149,11 @@ One transaction with count (1) events, of value ($LIMIT) and what step (0) adds 
 sub deposit
 {
 	my ($self, %options) = @_;
-	my $data = abi_encode('uint256,uint256,uint256,address', $options{count} // 1,
-		$options{value} // $LIMIT, $options{step} // 0, $options{to} // $POOL);
-
 	my $hash = $self->{chain}->send(
 		{
 			from => $ACCOUNTS[ $options{account} // 0 ],
 			to   => $self->{deposits},
-			data => "0x$data",
+			data => $self->deposit_data(%options),
 			gas  => 100_000 + 4_000 * ($options{count} // 1),
 		});
 
@@ -176,28 +196,56 @@ sub sum
 
 =pod
 
-=item settled(timeout, more)
+=item vanish(hash, count)
 
-Waits until all deposits are mined, there is a run for each event (and for more events that are not on the chain any more), and
-nothing is under way.
+A reorganisation is going to take this deposit away after its count events were answered: their runs stay.
+
+=cut
+
+sub vanish
+{
+	my ($self, $hash, $count) = @_;
+
+	$self->{sent} = [ grep { $_ ne $hash } @{ $self->{sent} } ];
+	$self->{vanished}{$hash} = $count;
+}
+
+# What there has to be a run for.
+sub answerable
+{
+	my ($self) = @_;
+	return { %{ $self->events }, %{ $self->{vanished} // {} } };
+}
+
+=pod
+
+=item settled(timeout)
+
+Waits until all deposits are mined, there is a run for each event, and nothing is under way.
 
 =cut
 
 sub settled
 {
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	my ($self, $timeout, $more) = @_;
+	my ($self, $timeout) = @_;
 
 	$self->{chain}->wait_receipt(shift @{ $self->{sent} }) while @{ $self->{sent} // [] };
-	my $wanted = sum($self->events) + ($more // 0);
+	return poll_until($self->{node}, $PROGRESS, sum($self->answerable) . '|0|0', $timeout);
+}
 
-	return poll_until(
-		$self->{node},
-		'SELECT count(*), (SELECT count(*) FROM rflow_private.nonces WHERE NOT settled), '
-		  . '(SELECT count(*) FROM rflow_private.due) '
-		  . "FROM rflow_private.workflow_runs WHERE state IN ('succeeded', 'failed', 'cancelled')",
-		"$wanted|0|0",
-		$timeout);
+=pod
+
+=item is_settled
+
+The same as a question.
+
+=cut
+
+sub is_settled
+{
+	my ($self) = @_;
+	return $self->{node}->safe_psql('postgres', $PROGRESS) eq sum($self->answerable) . '|0|0';
 }
 
 # Rows of two columns as {first => second}.
@@ -297,11 +345,10 @@ sub dies_at
 
 =pod
 
-=item audit(what, vanished => {hash => how many})
+=item audit(what)
 
 Passes or fails a subtest: each event has exactly one run, each run exactly one successful transaction on chain, none has
-two, nonces have no gap, the contract saw nothing twice, and nothing is left under way.  vanished: events
-that a reorganisation has taken away after they were answered.
+two, nonces have no gap, the contract saw nothing twice, and nothing is left under way.
 
 =back
 
@@ -310,14 +357,13 @@ that a reorganisation has taken away after they were answered.
 sub audit
 {
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	my ($self, $what, %options) = @_;
+	my ($self, $what) = @_;
 
 	return subtest $what => sub {
-		my $events = $self->events;
-		my %runs   = (%$events, %{ $options{vanished} // {} });
+		my $events = $self->answerable;
 
-		$self->audit_runs(\%runs);
-		$self->audit_transactions(sum(\%runs));
+		$self->audit_runs($events);
+		$self->audit_transactions(sum($events));
 		$self->audit_ends;
 	};
 }
