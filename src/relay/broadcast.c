@@ -194,8 +194,8 @@ send_parcels(struct relay_process *process, struct parcel *parcels, int count, i
 }
 
 /*
- * A payload that can never run, and that no node has taken: a no-op is to take its nonce.  It has to
- * be said twice, since the next node may know better.
+ * A payload that can never run, and that no node has taken: a no-op is to take its nonce.  It has
+ * to be said twice, since the next node may know better.
  */
 static void
 record_refusal(struct relay_process *process, const struct parcel *parcel, enum relay_class class,

@@ -391,6 +391,20 @@ plan_key(struct planner *planner, struct relay_key *key)
 	}
 }
 
+/* Only the timeline differs: the chain may know of payments that this database does not. */
+static void
+say_held(struct relay_process *process)
+{
+	int i;
+
+	for (i = 0; i < process->account_count; i++)
+		if (process->accounts[i].key != NULL && process->accounts[i].has_due)
+			strlcpy(process->accounts[i].problem,
+					"signing is held: this server was promoted or restored to an earlier time; "
+					"compare its transactions with the chain, then call rflow.arm()",
+					RELAY_PROBLEM_BYTES);
+}
+
 struct relay_plan *
 relay_make_plan(struct relay_process *process, struct relay_view *view)
 {
@@ -402,7 +416,10 @@ relay_make_plan(struct relay_process *process, struct relay_view *view)
 	plan->orders = palloc0(sizeof(struct relay_order) * room);
 	plan->rulings = palloc0(sizeof(struct relay_ruling) * room);
 	if (view->signing_held)
+	{
+		say_held(process);
 		return plan;
+	}
 	for (i = 0; i < view->nonce_count; i++)
 		plan_nonce(&planner, &view->nonces[i]);
 	for (i = 0; i < process->key_count; i++)

@@ -2,8 +2,8 @@
  * publish.c
  *	  What a relayer has learned of its accounts, for the status views.
  *
- * Nothing is decided by these rows, so their commit does not wait for the disk.  Steps that send keep the
- * address in memory (flow/account.h): another one counts as a change of the definitions.
+ * Nothing is decided by these rows, so their commit does not wait for the disk.  Steps that send
+ * keep the address in memory (flow/account.h): another one counts as a change of the definitions.
  */
 #include "postgres.h"
 
@@ -99,8 +99,7 @@ write_account(struct relay_account *account)
 		parameters[5] = Int64GetDatum((int64) key->latest);
 		parameters[6] = Int64GetDatum((int64) key->pending);
 	}
-	if ((!told->written || told->key != key) &&
-		db_execute(&same_address, parameters, nulls) == 0)
+	if ((!told->written || told->key != key) && db_execute(&same_address, parameters, nulls) == 0)
 		db_definitions_changed();
 	(void) db_execute(&write_state, parameters, nulls);
 	note_told(account);

@@ -56,8 +56,8 @@ struct relay_grants
 };
 
 /*
- * Reads them, palloc'd in the current context.  They change with the definitions (db/wake.h).  Needs
- * an SPI connection.
+ * Reads them, palloc'd in the current context.  They change with the definitions (db/wake.h).
+ * Needs an SPI connection.
  */
 extern struct relay_grants *relay_read_grants(const char *relayer);
 /* As relay_may_use; membership of roles is looked up each time, in the catalog caches. */

@@ -184,7 +184,8 @@ relay_round(struct relay_process *process, bool signing_held)
 	note_problems(process, now);
 	if (process->retry_at > now)
 		relay_wake_by(process, process->retry_at);
-	else if (view->nonce_count > 0 || view->candidate_count > 0 || has_unobserved(process))
+	else if (view->nonce_count > 0 || view->candidate_count > 0 || signing_held ||
+			 has_unobserved(process))
 		work(process, view, signing_held);
 	relay_publish(process);
 }

@@ -246,7 +246,10 @@ extern struct relay_attempt *relay_newest(const struct relay_nonce *nonce);
 extern struct relay_attempt *relay_highest(const struct relay_nonce *nonce);
 /* Has a node ever taken one of its attempts? */
 extern bool relay_was_accepted(const struct relay_nonce *nonce);
-/* Of a receipt: is its block at the depth of confirmations, and does the row name that block already? */
+/*
+ * Of a receipt: is its block at the depth of confirmations, and does the row name that block
+ * already?
+ */
 extern bool relay_is_deep(const struct relay_process *process, const struct relay_nonce *nonce);
 extern bool relay_is_recorded(const struct relay_nonce *nonce);
 

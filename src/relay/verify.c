@@ -61,7 +61,10 @@ block_of(const struct relay_nonce *nonce)
 	return nonce->finding == RELAY_FOUND ? nonce->receipt.block_number : nonce->block_number;
 }
 
-/* Many share a block, and a header with the hashes of its transactions is large: each is asked once. */
+/*
+ * Many share a block, and a header with the hashes of its transactions is large: each is asked
+ * once.
+ */
 static int
 ask_header(struct rpc_batch *batch, StringInfo text, const struct follow_up *follow_ups, int index)
 {
