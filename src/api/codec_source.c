@@ -14,6 +14,7 @@
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
+#include "utils/regproc.h"
 
 #define BLANKS " \t\r\n"
 
@@ -125,11 +126,18 @@ parse_source(MemoryContext context, struct varlena *argument, enum api_source_ki
 const struct api_source *
 api_source(FunctionCallInfo fcinfo, int n, enum api_source_kind kind)
 {
-	struct varlena *argument = PG_GETARG_VARLENA_P(n);
 	struct api_source *kept = fcinfo->flinfo->fn_extra;
+	struct varlena *argument;
 	MemoryContext context;
 	MemoryContext caller;
 
+	/* Functions of "any" cannot be strict: NULL may be among their values. */
+	if (PG_ARGISNULL(n))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("argument %d of %s is NULL", n + 1,
+						format_procedure(fcinfo->flinfo->fn_oid))));
+	argument = PG_GETARG_VARLENA_P(n);
 	if (kept != NULL && kept->given_len == VARSIZE(argument) &&
 		memcmp(kept->given, argument, kept->given_len) == 0)
 		return kept;

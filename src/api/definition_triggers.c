@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "api/workflows.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "db/datum.h"
@@ -24,6 +25,19 @@ PG_FUNCTION_INFO_V1(rflow_after_contract_change);
 
 /* The ABI of one contract. */
 #define ABI_MAX_BYTES (64 * 1024 * 1024)
+
+const TriggerData *
+rflow_trigger(FunctionCallInfo fcinfo)
+{
+	const TriggerData *trigger = (const TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) ||
+		RelationGetNamespace(trigger->tg_relation) != get_namespace_oid("rflow", false))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("only triggers of schema rflow call this function")));
+	return trigger;
+}
 
 Datum
 rflow_row_value(HeapTuple row, TupleDesc desc, const char *column, bool *isnull)
@@ -115,7 +129,7 @@ check_urls(HeapTuple row, TupleDesc desc)
 Datum
 rflow_before_definition_change(PG_FUNCTION_ARGS)
 {
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	const TriggerData *trigger = rflow_trigger(fcinfo);
 	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
 	const char *table = RelationGetRelationName(trigger->tg_relation);
 	HeapTuple	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
@@ -139,6 +153,7 @@ rflow_before_definition_change(PG_FUNCTION_ARGS)
 Datum
 rflow_after_definitions_change(PG_FUNCTION_ARGS)
 {
+	(void) rflow_trigger(fcinfo);
 	if (db_is_armed())
 		db_definitions_changed();
 	return PointerGetDatum(NULL);
@@ -147,7 +162,7 @@ rflow_after_definitions_change(PG_FUNCTION_ARGS)
 Datum
 rflow_after_contract_change(PG_FUNCTION_ARGS)
 {
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	const TriggerData *trigger = rflow_trigger(fcinfo);
 
 	if (db_is_armed() &&
 		(rflow_column_changed(trigger, "network") || rflow_column_changed(trigger, "address") ||

@@ -128,6 +128,20 @@ check_enabling(const TriggerData *trigger)
 				 errhint("Use rflow.enable(workflow, resume => 'cursor') or resume => 'head'.")));
 }
 
+/* The number leads to a stored definition and its owner, who may be somebody else. */
+static void
+check_version_stays(const TriggerData *trigger)
+{
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && rflow_column_changed(trigger, "version"))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("version of workflow \"%s\" cannot be set",
+						rflow_row_text(trigger->tg_newtuple,
+									   RelationGetDescr(trigger->tg_relation), "name")),
+				 errdetail("It is counted up when the definition changes."),
+				 errhint("To go back to a former definition, write it anew; rflow.workflow_versions has it.")));
+}
+
 static HeapTuple
 set_columns(HeapTuple row, TupleDesc desc, const struct flow_workflow *workflow, bool with_version)
 {
@@ -204,12 +218,15 @@ check_deletion(const TriggerData *trigger)
 Datum
 rflow_before_workflow_change(PG_FUNCTION_ARGS)
 {
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	const TriggerData *trigger = rflow_trigger(fcinfo);
 	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
 	HeapTuple	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
 		trigger->tg_newtuple : trigger->tg_trigtuple;
+	bool		ours = rflow_own_change;
 	bool		isnull;
 
+	/* For this row alone: checking it may run code of its owner, whose changes are not ours. */
+	rflow_own_change = false;
 	if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
 	{
 		check_deletion(trigger);
@@ -218,13 +235,15 @@ rflow_before_workflow_change(PG_FUNCTION_ARGS)
 	rflow_check_name_stays(trigger, "workflow");
 	flow_check_trigger_shape(DatumGetJsonbP(rflow_row_value(row, desc, "trigger", &isnull)));
 	flow_check_steps_shape(DatumGetJsonbP(rflow_row_value(row, desc, "steps", &isnull)));
-	if (!rflow_own_change && changes_definition(trigger))
+	if (!ours)
+		check_version_stays(trigger);
+	if (!ours && changes_definition(trigger))
 		row = set_owner_and_path(trigger, row);
 	if (!db_is_armed())
 		return PointerGetDatum(row);
-	if (!rflow_own_change)
+	if (!ours)
 		check_enabling(trigger);
-	if (changes_definition(trigger) || (rflow_own_change && rflow_column_changed(trigger, "version")))
+	if (changes_definition(trigger) || (ours && rflow_column_changed(trigger, "version")))
 		row = check_workflow_row(trigger, row);
 	return PointerGetDatum(row);
 }
@@ -263,7 +282,7 @@ store_version(const TriggerData *trigger, HeapTuple row)
 Datum
 rflow_after_workflow_change(PG_FUNCTION_ARGS)
 {
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	const TriggerData *trigger = rflow_trigger(fcinfo);
 	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
 	HeapTuple	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
 		trigger->tg_newtuple : trigger->tg_trigtuple;

@@ -11,6 +11,9 @@
 #include "executor/spi.h"
 #include "flow/publish.h"
 
+/* What our trigger functions are called with; raises where they are called otherwise than by triggers of schema rflow. */
+extern const TriggerData *rflow_trigger(FunctionCallInfo fcinfo);
+
 /* A column of a row by name; text is palloc'd, NULL when it is NULL. */
 extern Datum rflow_row_value(HeapTuple row, TupleDesc desc, const char *column, bool *isnull);
 extern char *rflow_row_text(HeapTuple row, TupleDesc desc, const char *column);
@@ -23,8 +26,8 @@ extern void rflow_check_name_stays(const TriggerData *trigger, const char *what)
 extern void rflow_remake_versions(const char *contract);
 
 /*
- * True while rflow itself updates rows of rflow.workflows: the trigger then keeps owner and enabled as given, and
- * checks the definition again.
+ * True when the next row of rflow.workflows is updated by rflow itself: the trigger then keeps owner and enabled as given,
+ * checks the definition again, and sets it back.
  */
 extern bool rflow_own_change;
 

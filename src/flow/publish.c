@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "db/datum.h"
 #include "db/owner.h"
@@ -127,6 +128,7 @@ flow_compile(const struct flow_workflow *workflow)
 	};
 	struct db_identity_frame frame;
 	struct flow_definition *definition;
+	bool		read_only = XactReadOnly;
 	Jsonb	   *compiled;
 
 	error_context_stack = &callback;
@@ -138,9 +140,12 @@ flow_compile(const struct flow_workflow *workflow)
 
 	definition = flow_load(CurrentMemoryContext, workflow->name, workflow->version, compiled,
 						   workflow->owner, workflow->search_path);
+	/* Input functions of constants run already here; an error sets XactReadOnly back as the end of a (sub)transaction does. */
+	XactReadOnly = true;
 	db_act_as(&frame, workflow->owner, workflow->search_path, true);
 	flow_check_expressions(definition);
 	db_leave(&frame);
+	XactReadOnly = read_only;
 	flow_free(definition);
 	return compiled;
 }
