@@ -98,24 +98,13 @@ struct flow_run
 	int			first_call;		/* index in the turn's batch */
 	int			second_call;
 	struct evm_bytes call_data;
-	struct flow_account *account;
 	struct relay_send *send;
+	struct flow_step *reverted_step;	/* the simulation of this step has reverted */
 
 	/* of a run that was loaded from the tables */
 	int			revision;
 	int64		transaction_id;	/* that the step at next_step waits for; 0: none */
 	List	   *due;			/* struct flow_due: rows that are deleted when the run is written */
-};
-
-/* What sending from a relayer needs to know, for one owner. */
-struct flow_account
-{
-	const char *relayer;
-	Oid			owner;
-	bool		may_use;
-	bool		known;			/* address is set */
-	struct evm_address address;
-	bool		busy;			/* it has queued sends, or nonces that are not mined */
 };
 
 /* What a turn of advancing has at hand. */
@@ -127,7 +116,6 @@ struct flow_turn
 	struct rpc_batch *batch;
 	struct evm_arena *arena;	/* for call data and values; reset by the owner of the turn */
 	bool		executor;		/* may do every kind of step */
-	List	   *accounts;		/* struct flow_account, looked up so far in this turn */
 };
 
 /*

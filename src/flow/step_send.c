@@ -13,6 +13,7 @@
 #include "db/statement.h"
 #include "evm/hex.h"
 #include "evm/word.h"
+#include "flow/account.h"
 #include "flow/scope.h"
 #include "flow/step_kind.h"
 #include "lib/stringinfo.h"
@@ -49,18 +50,6 @@ enum
 	OUTPUT_TRANSACTION_HASH,
 	OUTPUT_BLOCK_NUMBER,
 	OUTPUT_GAS_USED
-};
-
-static struct db_statement account_by_relayer = {
-	.sql = "SELECT s.address, "
-	"       EXISTS (SELECT FROM rflow_private.due d "
-	"                WHERE d.kind = 'send' AND d.owner = $1) OR "
-	"       EXISTS (SELECT FROM rflow_private.nonces n "
-	"                WHERE n.chain_id = $2 AND n.address = s.address AND NOT n.settled) "
-	"  FROM rflow_private.relayer_states s "
-	" WHERE s.relayer = $1 AND s.address IS NOT NULL",
-	.types = {TEXTOID, INT8OID},
-	.count = 2
 };
 
 static void
@@ -176,37 +165,6 @@ columns(struct flow_definition *definition, struct flow_step *step)
 	flow_scope_add(definition, step->name, step->index, "transaction_hash", db_types()->hex);
 	flow_scope_add(definition, step->name, step->index, "block_number", INT8OID);
 	flow_scope_add(definition, step->name, step->index, "gas_used", INT8OID);
-}
-
-/* Looked up once per turn, relayer and owner. */
-static struct flow_account *
-find_account(struct flow_turn *turn, const struct flow_step *step, Oid owner)
-{
-	struct flow_account *account;
-	Datum		values[2];
-	bool		isnull;
-	ListCell   *cell;
-
-	foreach(cell, turn->accounts)
-	{
-		account = lfirst(cell);
-		if (account->owner == owner && strcmp(account->relayer, step->relayer) == 0)
-			return account;
-	}
-	account = palloc0(sizeof(struct flow_account));
-	account->relayer = step->relayer;
-	account->owner = owner;
-	account->may_use = relay_may_use(step->relayer, owner);
-	values[0] = CStringGetTextDatum(step->relayer);
-	values[1] = Int64GetDatum(step->target.chain_id);
-	if (db_execute(&account_by_relayer, values, NULL) == 1)
-	{
-		account->known = true;
-		account->address = *db_datum_address(db_value(0, 1, &isnull));
-		account->busy = DatumGetBool(db_value(0, 2, &isnull));
-	}
-	turn->accounts = lappend(turn->accounts, account);
-	return account;
 }
 
 /* A target that is an unsigned integer; NULL is an error that names the field. */
@@ -328,14 +286,14 @@ wants_call(const struct flow_step *step)
 
 static void
 add_calls(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
-		  const struct relay_send *send, const struct flow_account *account)
+		  const struct relay_send *send, const struct evm_address *sender)
 {
 	StringInfoData params;
 	char		from[43];
 	char		to[43];
 	char		value[EVM_QUANTITY_TEXT_BYTES];
 
-	evm_address_format(from, &account->address);
+	evm_address_format(from, sender);
 	evm_address_format(to, &send->recipient);
 	evm_quantity_encode(value, &send->value);
 	initStringInfo(&params);
@@ -352,10 +310,10 @@ add_calls(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
 static void
 prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 {
-	struct flow_account *account = find_account(turn, step, run->definition->owner);
+	const struct flow_account *account = flow_account_find(step->relayer);
 	struct relay_send *send;
 
-	if (!account->may_use)
+	if (!relay_grants_allow(account->grants, run->definition->owner))
 	{
 		flow_step_fail(run, step, flow_error(ERRCODE_INSUFFICIENT_PRIVILEGE,
 											 "role \"%s\" may not use relayer \"%s\"",
@@ -364,7 +322,6 @@ prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 		return;
 	}
 	send = make_send(run, step, turn->arena);
-	run->account = account;
 	run->send = send;
 	if (strcmp(step->simulate, "never") == 0 && send->gas_limit > 0)
 		queue(run, step, send);
@@ -372,19 +329,25 @@ prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 		flow_step_retry(run, step, psprintf("the address of relayer \"%s\" is not known yet",
 											step->relayer), false);
 	else
-		add_calls(run, step, turn, send, account);
+		add_calls(run, step, turn, send, &account->address);
 }
 
-/* What would revert now may pass when what is in flight has been mined. */
+/*
+ * What would revert now may pass when what is in flight has been mined.  What was in flight when the node simulated
+ * may be mined by now, so a revert counts when nothing was in flight before the node was asked: it is asked
+ * again.
+ */
 static void
 would_revert(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
 			 const struct rpc_answer *answer)
 {
-	if (run->account->busy)
+	if (run->reverted_step == step)
+		flow_step_fail(run, step, flow_revert_error(step, answer, rpc_batch_arena(turn->batch)));
+	else if (flow_account_is_busy(flow_account_find(step->relayer), step->target.chain_id))
 		flow_step_retry(run, step, psprintf("the simulation reverts while relayer \"%s\" has transactions in flight",
 											step->relayer), false);
 	else
-		flow_step_fail(run, step, flow_revert_error(step, answer, rpc_batch_arena(turn->batch)));
+		run->reverted_step = step;
 }
 
 /* A function that returns one bool and would return false: a token that refuses without reverting. */
