@@ -13,7 +13,7 @@ set -euo pipefail
 
 . "$(dirname "$0")/tools/area.sh"
 
-ALL_PARTS="unit vectors fuzz lint regress isolation tap"
+ALL_PARTS="unit vectors coverage fuzz lint regress isolation tap"
 PART_TIMEOUT=20m
 FUZZ_SECONDS=3					# for each fuzzer
 EXTRA_VECTORS=$RFLOW_CHECKOUT/../shared/data/vectors-extra
@@ -32,6 +32,11 @@ part_vectors()
 	if [ -d "$EXTRA_VECTORS" ]; then
 		run make -s -j2 -C test/unit vectors DIR="$(area_folder "$EXTRA_VECTORS")"
 	fi
+}
+
+part_coverage()
+{
+	run make -s -j2 -C test/unit coverage
 }
 
 part_fuzz()
@@ -91,7 +96,7 @@ part_has_tests()
 {
 	case $1 in
 		unit) compgen -G "$AREA/src/test/unit/test_*.c" ;;
-		vectors) compgen -G "$AREA/src/test/data/*.jsonl.gz" ;;
+		vectors | coverage) compgen -G "$AREA/src/test/data/*.jsonl.gz" ;;
 		fuzz) compgen -G "$AREA/src/test/fuzz/fuzz_*.c" ;;
 		lint) true ;;
 		regress) compgen -G "$AREA/src/test/sql/*.sql" ;;
@@ -172,6 +177,7 @@ run_part()
 		tail -n $SHOWN_ON_FAILURE "$log" | sed "s/^/$part: /"
 	fi
 	printf '%-10s %s passed, %s failed (%s s)\n' "$part" "$passed" "$failed" $((SECONDS - began))
+	sed -n 's/^coverage of/           &/p' "$log"
 }
 
 [ -z "${TESTS:-}" ] || PARTS=tap

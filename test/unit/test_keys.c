@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "evm/hex.h"
+#include "evm/keccak.h"
 #include "evm/personal.h"
 #include "evm/secp.h"
 
@@ -158,4 +159,20 @@ TEST(wiping_leaves_zeros)
 	CHECK_NUMBER(parse(&key, DIGITS, NULL), EVM_OK);
 	evm_wipe(&key, sizeof(key));
 	CHECK(memcmp(&key, &zero, sizeof(key)) == 0);
+}
+
+/* EIP-191, version 0: keccak256 of 0x19, 0x00, the validator and the data. */
+TEST(validator_hashes_are_of_all_parts)
+{
+	const struct evm_address validator = {{0x5a, 0xae, 0xb6}};
+	uint8_t joined[2 + 20 + 3] = {0x19, 0x00, 0x5a, 0xae, 0xb6};
+	struct evm_hash got;
+	struct evm_hash want;
+
+	memcpy(joined + 22, "abc", 3);
+	evm_keccak256(&want, joined, sizeof(joined));
+	evm_validator_hash(&got, &validator, (const uint8_t *) "abc", 3);
+	CHECK(memcmp(&got, &want, sizeof(got)) == 0);
+	evm_validator_hash(&got, &validator, NULL, 0);
+	CHECK(memcmp(&got, &want, sizeof(got)) != 0);
 }
