@@ -14,6 +14,7 @@
 
 #include "db/shmem.h"
 #include "evm/word.h"
+#include "relay/broadcast.h"
 #include "relay/put.h"
 #include "rpc/client.h"
 
@@ -49,6 +50,7 @@ struct questions
 	struct rpc_batch *batch;
 	StringInfoData text;
 	int chain_id;
+	int genesis;
 	int head;
 	int fee_history;
 	int priority;
@@ -268,8 +270,12 @@ put_questions(struct relay_process *process, struct questions *questions, struct
 	ask_noops(questions, view);
 	ask_estimates(questions, view);
 	/* Each time, since a load balancer can send us anywhere; but not for its own sake. */
-	if (rpc_batch_count(questions->batch) > 0 || !process->chain_checked)
+	if (rpc_batch_count(questions->batch) > 0 || !process->chain_checked ||
+		relay_has_broadcasts(process, view))
+	{
 		questions->chain_id = ask(questions, "eth_chainId", "[]");
+		questions->genesis = ask(questions, "eth_getBlockByNumber", "[\"0x0\",false]");
+	}
 }
 
 static const struct evm_json *
@@ -303,8 +309,41 @@ read_chain_id(struct relay_process *process, const struct questions *questions)
 						(unsigned long long) chain_id, (long long) process->chain_id);
 		return false;
 	}
-	process->chain_checked = true;
-	process->endpoint = rpc_client_generation(process->client);
+	return true;
+}
+
+/* A development chain that was started anew has our chain id, and would execute what we had sent to the old one. */
+static bool
+read_genesis(struct relay_process *process, const struct questions *questions)
+{
+	struct relay_header genesis;
+
+	if (questions->genesis < 0 || !process->has_genesis)
+		return true;
+	if (!relay_parse_header(&genesis, result_of(questions, questions->genesis)))
+	{
+		db_report_error("%s does not give its genesis block", rpc_client_endpoint(process->client));
+		return false;
+	}
+	if (memcmp(&genesis.hash, &process->genesis, sizeof(genesis.hash)) != 0)
+	{
+		db_report_error("%s has another genesis block: this is not the chain that was followed",
+						rpc_client_endpoint(process->client));
+		return false;
+	}
+	return true;
+}
+
+static bool
+is_our_chain(struct relay_process *process, const struct questions *questions)
+{
+	if (!read_chain_id(process, questions) || !read_genesis(process, questions))
+		return false;
+	if (questions->chain_id >= 0)
+	{
+		process->chain_checked = true;
+		process->endpoint = rpc_client_generation(process->client);
+	}
 	return true;
 }
 
@@ -461,8 +500,8 @@ relay_ask(struct relay_process *process, struct relay_view *view)
 		process->chain_checked = false;
 	for (i = 0; i < process->key_count; i++)
 		process->keys[i]->fresh = false;
-	questions.chain_id = questions.head = questions.fee_history = questions.priority = -1;
-	questions.gas_price = -1;
+	questions.chain_id = questions.genesis = questions.head = -1;
+	questions.fee_history = questions.priority = questions.gas_price = -1;
 	questions.batch = rpc_batch_create(process->client);
 	initStringInfo(&questions.text);
 	put_questions(process, &questions, view);
@@ -470,7 +509,7 @@ relay_ask(struct relay_process *process, struct relay_view *view)
 		return true;
 	if (!relay_run(process, questions.batch))
 		return false;
-	if (!read_chain_id(process, &questions) ||
+	if (!is_our_chain(process, &questions) ||
 		process->endpoint != rpc_client_generation(process->client))
 		return note_failure(process);
 	process->failures = 0;

@@ -146,6 +146,7 @@ relay_load_definitions(struct relay_process *process)
 	process->client = NULL;
 	process->account_count = 0;
 	process->generation = 0;
+	process->has_genesis = false;
 	MemoryContextReset(process->config_context);
 	if (!process->begin(process->context, "relayer: definitions"))
 		return false;

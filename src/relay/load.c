@@ -21,6 +21,15 @@
 /* Room for sends that turn out to wait, so that they do not hide those behind them. */
 #define CANDIDATES_BEYOND_WINDOW 8
 
+static struct db_statement load_genesis = {
+	.sql =
+		"SELECT genesis_hash"
+		"  FROM rflow_private.network_states"
+		" WHERE network = $1 AND chain_id = $2",
+	.types = {TEXTOID, INT8OID},
+	.count = 2,
+};
+
 static struct db_statement load_head = {
 	.sql =
 		"SELECT b.number, b.base_fee_per_gas IS NOT NULL, b.hash,"
@@ -169,6 +178,21 @@ has_reorganised(const struct relay_process *process)
 		return true;
 	same = db_value(0, 4, &isnull);
 	return isnull || !DatumGetBool(same);
+}
+
+/* The chain that the watcher follows; unknown until it has been in contact with it. */
+static void
+read_genesis(MemoryContext context, struct relay_process *process)
+{
+	Datum parameters[2];
+
+	if (process->has_genesis)
+		return;
+	parameters[0] = CStringGetTextDatum(process->network);
+	parameters[1] = Int64GetDatum(process->chain_id);
+	process->has_genesis = relay_fetch(context, &load_genesis, parameters) == 1;
+	if (process->has_genesis)
+		hash_at(&process->genesis, 0, 1);
 }
 
 /* The watcher's newest header; what this process has asked for counts until that is higher. */
@@ -395,6 +419,7 @@ relay_load_view(struct relay_process *process, bool signing_held)
 		return NULL;
 	view->now = GetCurrentTimestamp();
 	view->signing_held = signing_held;
+	read_genesis(round, process);
 	read_head(round, process, view->now);
 	read_due(round, process);
 	read_live(round, process, view);

@@ -198,8 +198,10 @@ struct relay_process
 	struct relay_key **keys;
 	int key_count;
 	struct rpc_client *client;
-	bool chain_checked; /* the endpoint has said that it is on chain_id */
+	bool chain_checked; /* the endpoint has said that it is on our chain */
 	uint64 endpoint;    /* rpc_client_generation() at that time */
+	bool has_genesis;   /* the watcher has been in contact with the chain */
+	struct evm_hash genesis;
 
 	/* What the process around it does for the round: opens transactions, keeps others off a key. */
 	bool (*begin)(void *context, const char *activity);
