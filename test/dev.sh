@@ -114,6 +114,7 @@ case $command in
 	bench)
 		area_chain
 		as_user perl bench/hot-path/bench.pl "$@"
-		cp "$AREA"/src/bench/hot-path/bench-results.* "$RFLOW_CHECKOUT/bench/hot-path/" ;;
+		[ "${QUICK:-0}" != 0 ] ||
+			cp "$AREA"/src/bench/hot-path/bench-results.* "$RFLOW_CHECKOUT/bench/hot-path/" ;;
 	*) die "unknown command $command: see the first lines of $0" ;;
 esac

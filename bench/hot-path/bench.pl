@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # bench.pl: how long is it from a block to a queued transaction?
 #
-# Run by `make bench`; QUICK=1 makes a small run for trying it out.  The method is told in README.md.  Writes
-# bench-results.json and bench-results.html beside itself.
+# Run by `make bench`.  The method is told in README.md.  Writes bench-results.json and bench-results.html beside
+# itself; QUICK=1 makes a small run for trying it out, and writes quick-results.*.
 use strict;
 use warnings;
 

@@ -236,10 +236,12 @@ sub write_all
 {
 	my ($bench, $directory) = @_;
 	my $results = results($bench);
+	my $name = $bench->{quick} ? 'quick-results' : 'bench-results';
 
-	write_file("$directory/bench-results.json", as_text($results, '') . "\n");
-	write_file("$directory/bench-results.html", HotPath::Page::page($results, "$directory/page.html"));
+	write_file("$directory/$name.json", as_text($results, '') . "\n");
+	write_file("$directory/$name.html", HotPath::Page::page($results, "$directory/page.html"));
 	print_summary($results);
+	print "results: $directory/$name.json and .html\n";
 }
 
 1;
