@@ -57,8 +57,8 @@ disable(const char *workflow)
 
 	db_begin("disabling a workflow");
 	(void) db_execute(&disable_workflow, &name, NULL);
-	flow_open_incident("time-limit", workflow, workflow, WHY,
-					   "Correct the workflow, then call rflow.enable(workflow, resume => 'cursor').");
+	(void) flow_open_incident("time-limit", workflow, workflow, WHY,
+							  "Correct the workflow, then call rflow.enable(workflow, resume => 'cursor').");
 	db_commit();
 }
 

@@ -9,16 +9,18 @@
 #include "flow/incident.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 static struct db_statement open_incident = {
-	.sql = "INSERT INTO rflow_private.incidents AS i (kind, workflow, subject, reason, what_to_do) "
-	"VALUES ($1, $2, $3, $4, $5) "
+	.sql = "INSERT INTO rflow_private.incidents AS i (kind, workflow, subject, reason, what_to_do, since) "
+	"VALUES ($1, $2, $3, $4, $5, $6) "
 	"    ON CONFLICT (kind, subject) DO UPDATE "
 	"   SET reason = excluded.reason, what_to_do = excluded.what_to_do, "
 	"       since = CASE WHEN i.resolved_at IS NULL THEN i.since ELSE excluded.since END, "
-	"       resolved_at = NULL",
-	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID},
-	.count = 5
+	"       resolved_at = NULL "
+	"RETURNING i.since = $6",
+	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID},
+	.count = 6
 };
 
 static struct db_statement close_incidents = {
@@ -35,12 +37,12 @@ static struct db_statement any_incident = {
 	.count = 1
 };
 
-void
+bool
 flow_open_incident(const char *kind, const char *workflow, const char *subject,
 				   const char *reason, const char *what_to_do)
 {
-	Datum		values[5];
-	char		nulls[] = "     ";
+	Datum		values[6];
+	char		nulls[] = "      ";
 
 	values[0] = CStringGetTextDatum(kind);
 	if (workflow != NULL)
@@ -50,7 +52,9 @@ flow_open_incident(const char *kind, const char *workflow, const char *subject,
 	values[2] = CStringGetTextDatum(subject);
 	values[3] = CStringGetTextDatum(reason);
 	values[4] = CStringGetTextDatum(what_to_do);
+	values[5] = TimestampTzGetDatum(GetCurrentTimestamp());
 	(void) db_execute(&open_incident, values, nulls);
+	return DatumGetBool(db_value(0, 1, NULL));
 }
 
 void

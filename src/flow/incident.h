@@ -9,8 +9,11 @@
 
 #include "nodes/pg_list.h"
 
-/* Opens it, or says the reason anew while it is open.  In the caller's transaction; needs SPI. */
-extern void flow_open_incident(const char *kind, const char *workflow, const char *subject,
+/*
+ * Opens it, or says the reason anew while it is open; true when it was not.  In the caller's transaction; needs
+ * SPI.
+ */
+extern bool flow_open_incident(const char *kind, const char *workflow, const char *subject,
 							   const char *reason, const char *what_to_do);
 
 /* Closes those of a kind about these subjects (a List of char *).  Needs SPI. */

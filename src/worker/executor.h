@@ -48,4 +48,7 @@ extern void executor_execute(struct executor *executor, struct flow_run *run);
 /* Something is wrong with a run itself: its rows are due again later, and an incident says why. */
 extern void executor_postpone(struct executor *executor, List *due, const ErrorData *error);
 
+/* What kept these runs from going on is over.  In a transaction. */
+extern void executor_close_incidents(struct executor *executor, struct flow_run **runs, int count);
+
 #endif							/* WORKER_EXECUTOR_H */

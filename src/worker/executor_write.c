@@ -17,10 +17,10 @@
 #include "utils/timestamp.h"
 #include "worker/executor.h"
 
-/* A run that cannot be loaded or written is looked at again after this. */
-#define POSTPONE_MS 60000
-/* … or after this when somebody else's lock was in the way. */
-#define POSTPONE_LOCKED_MS 1000
+/* A run that cannot be loaded or written is looked at again after this, the first time and when a lock was in the way … */
+#define POSTPONE_SHORT_MS 1000
+/* … and after this when the cause stays. */
+#define POSTPONE_LONG_MS 60000
 
 /* A step that runs users' statements is begun so often. */
 #define EXECUTE_MAX_ATTEMPTS 5
@@ -65,8 +65,8 @@ struct writing
 	int			count;
 };
 
-static void
-close_incidents(struct executor *executor, struct flow_run **runs, int count)
+void
+executor_close_incidents(struct executor *executor, struct flow_run **runs, int count)
 {
 	List	   *ids = NIL;
 
@@ -84,7 +84,7 @@ write_runs(void *arg)
 	struct writing *writing = arg;
 
 	flow_write_runs(writing->runs, writing->count, GetCurrentTimestamp());
-	close_incidents(writing->executor, writing->runs, writing->count);
+	executor_close_incidents(writing->executor, writing->runs, writing->count);
 	DB_CRASH_POINT("executor-before-commit");
 	db_commit();
 	DB_CRASH_POINT("executor-after-commit");
@@ -136,13 +136,14 @@ postpone(void *arg)
 	struct postponing *postponing = arg;
 	const struct flow_due *due = linitial(postponing->due);
 	bool		locked = postponing->error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+	bool		is_new;
 
+	is_new = flow_open_incident(RUN_INCIDENT, NULL, due->run_id, postponing->error->message,
+								locked ? "End the transaction that holds the lock; the run then goes on by itself." :
+								"Remove the cause; the run is tried again every minute.");
 	flow_postpone_due(postponing->due,
-					  TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-												  locked ? POSTPONE_LOCKED_MS : POSTPONE_MS));
-	flow_open_incident(RUN_INCIDENT, NULL, due->run_id, postponing->error->message,
-					   locked ? "End the transaction that holds the lock; the run then goes on by itself." :
-					   "Remove the cause; the run is tried again every minute.");
+					  TimestampTzPlusMilliseconds(GetCurrentTimestamp(), is_new || locked ?
+												  POSTPONE_SHORT_MS : POSTPONE_LONG_MS));
 	db_commit();
 }
 
@@ -205,7 +206,7 @@ execute(void *arg)
 	step->kind->execute(run, step);
 	executing->settled = true;
 	flow_write_runs(&run, 1, GetCurrentTimestamp());
-	close_incidents(executing->executor, &run, 1);
+	executor_close_incidents(executing->executor, &run, 1);
 	DB_CRASH_POINT("execute-before-commit");
 	db_commit_as(run->definition->owner);
 	DB_CRASH_POINT("execute-after-commit");
