@@ -14,7 +14,7 @@ static const struct flow_field fields[] = {
 	{"contract", FLOW_FIELD_NAME, true, NULL},
 	{"function", FLOW_FIELD_NAME, true, NULL},
 	{"args", FLOW_FIELD_EXPRESSION, false, NULL},
-	{NULL}
+	{NULL},
 };
 
 static void
@@ -65,7 +65,7 @@ static void
 prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 {
 	StringInfoData params;
-	char		address[43];
+	char address[43];
 
 	flow_encode_call(&run->call_data, run, step, turn->arena);
 	evm_address_format(address, &step->target.address);
@@ -79,8 +79,8 @@ static void
 set_outputs(struct flow_run *run, const struct flow_step *step, const struct evm_abi_value *values)
 {
 	const struct evm_abi_item *function = step->target.item;
-	bool		isnull;
-	Datum		value;
+	bool isnull;
+	Datum value;
 
 	flow_run_set_params(run, step->first_column, function->outputs, function->output_count, values,
 						false);
@@ -99,8 +99,8 @@ apply(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 	struct evm_abi_value *values;
 	struct evm_error error;
 	const char *text;
-	uint8	   *data;
-	size_t		len;
+	uint8 *data;
+	size_t len;
 
 	if (flow_is_revert(answer))
 	{
@@ -110,27 +110,33 @@ apply(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 	text = evm_json_string(answer->result, &len);
 	if (answer->outcome != RPC_RESULT || text == NULL)
 	{
-		flow_step_retry(run, step, answer->message != NULL ? answer->message : "the node gave no data",
-						true);
+		flow_step_retry(run, step,
+						answer->message != NULL ? answer->message : "the node gave no data",
+						answer->outcome != RPC_NO_ANSWER);
 		return;
 	}
 	data = palloc(len / 2 + 1);
 	if (evm_hex_decode(data, &len, text, len, &error) != EVM_OK)
 		flow_step_retry(run, step, psprintf("the node gave no hex data: %s", error.message), true);
 	else if (len == 0)
-		flow_step_fail(run, step, flow_error(ERRCODE_DATA_EXCEPTION,
-											 "contract \"%s\" returned nothing to %s: is there code at its address on this network?",
-											 step->target.contract, function->signature));
+		flow_step_fail(
+			run, step,
+			flow_error(
+				ERRCODE_DATA_EXCEPTION,
+				"contract \"%s\" returned nothing to %s: is there code at its address on this "
+				"network?",
+				step->target.contract, function->signature));
 	else if (evm_abi_decode(turn->arena, &values, function->outputs, function->output_count, data,
 							len, &error) != EVM_OK)
-		flow_step_fail(run, step, flow_error(ERRCODE_DATA_EXCEPTION,
-											 "the answer to %s does not decode: %s",
-											 function->signature, error.message));
+		flow_step_fail(run, step,
+					   flow_error(ERRCODE_DATA_EXCEPTION, "the answer to %s does not decode: %s",
+								  function->signature, error.message));
 	else
 	{
 		set_outputs(run, step, values);
-		flow_step_succeed(run, step, db_abi_params_to_jsonb(function->outputs,
-															function->output_count, values), NULL);
+		flow_step_succeed(run, step,
+						  db_abi_params_to_jsonb(function->outputs, function->output_count, values),
+						  NULL);
 	}
 }
 
@@ -139,8 +145,9 @@ restore(struct flow_run *run, struct flow_step *step, Jsonb *result, struct evm_
 {
 	const struct evm_abi_item *function = step->target.item;
 
-	set_outputs(run, step, db_abi_params_from_jsonb(arena, function->outputs, function->output_count,
-													result, step->name));
+	set_outputs(run, step,
+				db_abi_params_from_jsonb(arena, function->outputs, function->output_count, result,
+										 step->name));
 }
 
 const struct flow_step_kind flow_step_read = {
@@ -153,5 +160,5 @@ const struct flow_step_kind flow_step_read = {
 	.columns = columns,
 	.prepare = prepare,
 	.apply = apply,
-	.restore = restore
+	.restore = restore,
 };

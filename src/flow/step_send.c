@@ -1,10 +1,11 @@
 /*
  * step_send.c
- *	  send_transaction: simulates a transaction, queues it with the relayer, and waits for it as far as asked.
+ *	  send_transaction: simulates a transaction, queues it with the relayer, and waits for it as
+ *	  far as asked.
  *
- * The simulation runs as the relayer's account against the newest block.  The queue row is
- * written by whoever writes the step, in the same transaction, under a key that names run and
- * step: however often this is tried, it is one transaction.
+ * The simulation runs as the relayer's account against the newest block. The queue row is written
+ * by whoever writes the step, in the same transaction, under a key that names run and step:
+ * however often this is tried, it is one transaction.
  */
 #include "postgres.h"
 
@@ -40,7 +41,7 @@ static const struct flow_field fields[] = {
 	{"simulate", FLOW_FIELD_NAME, false, simulate_choices},
 	{"gas_limit", FLOW_FIELD_EXPRESSION, false, NULL},
 	{"max_fee_per_gas", FLOW_FIELD_EXPRESSION, false, NULL},
-	{NULL}
+	{NULL},
 };
 
 /* Columns of its outputs, in order. */
@@ -55,10 +56,10 @@ enum
 static void
 check(const struct evm_json *json, const char *name)
 {
-	bool		has_contract = evm_json_object_get(json, "contract") != NULL;
-	bool		has_function = evm_json_object_get(json, "function") != NULL;
-	bool		has_recipient = evm_json_object_get(json, "recipient") != NULL;
-	bool		has_data = evm_json_object_get(json, "data") != NULL;
+	bool has_contract = evm_json_object_get(json, "contract") != NULL;
+	bool has_function = evm_json_object_get(json, "function") != NULL;
+	bool has_recipient = evm_json_object_get(json, "recipient") != NULL;
+	bool has_data = evm_json_object_get(json, "data") != NULL;
 
 	if (has_contract != has_function)
 		ereport(ERROR,
@@ -72,7 +73,8 @@ check(const struct evm_json *json, const char *name)
 	if (has_contract && has_data)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("step \"%s\": field \"data\" goes with recipient, args goes with function", name)));
+				 errmsg("step \"%s\": field \"data\" goes with recipient, args goes with function",
+						name)));
 	if (has_recipient && evm_json_object_get(json, "args") != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -115,7 +117,7 @@ add_target(struct flow_definition *definition, struct flow_step *step, const str
 		   const char *field, Oid type)
 {
 	const char *text = flow_json_string(json, field);
-	int			target;
+	int target;
 
 	if (text == NULL)
 		return -1;
@@ -137,7 +139,7 @@ string_or(const struct evm_json *json, const char *field, const char *missing)
 static void
 load(struct flow_definition *definition, struct flow_step *step, const struct evm_json *json)
 {
-	int64_t		confirmations = 0;
+	int64_t confirmations = 0;
 
 	flow_load_target(definition, &step->target, json);
 	step->target.network = flow_json_string(json, "relayer_network");
@@ -169,9 +171,10 @@ columns(struct flow_definition *definition, struct flow_step *step)
 
 /* A target that is an unsigned integer; NULL is an error that names the field. */
 static void
-word_target(struct evm_word *out, const struct flow_run *run, const struct flow_step *step, int target)
+word_target(struct evm_word *out, const struct flow_run *run, const struct flow_step *step,
+			int target)
 {
-	bool		negative;
+	bool negative;
 
 	if (run->evaluation.nulls[target])
 		ereport(ERROR,
@@ -182,8 +185,8 @@ word_target(struct evm_word *out, const struct flow_run *run, const struct flow_
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("%s is not an integer between 0 and 2^256 - 1: %s",
 						step->values->targets[target].what,
-						DatumGetCString(DirectFunctionCall1(numeric_out,
-															run->evaluation.values[target])))));
+						DatumGetCString(
+							DirectFunctionCall1(numeric_out, run->evaluation.values[target])))));
 }
 
 static void
@@ -192,7 +195,7 @@ fill_payload(struct relay_send *send, struct flow_run *run, const struct flow_st
 {
 	const struct flow_evaluation *evaluation = &run->evaluation;
 	struct evm_word gas;
-	uint64_t	gas_limit;
+	uint64_t gas_limit;
 
 	if (step->target.item != NULL)
 	{
@@ -200,9 +203,7 @@ fill_payload(struct relay_send *send, struct flow_run *run, const struct flow_st
 		flow_encode_call(&send->data, run, step, arena);
 	}
 	else if (evaluation->nulls[step->recipient_target])
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("recipient is NULL")));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("recipient is NULL")));
 	else
 		send->recipient = *db_datum_address(evaluation->values[step->recipient_target]);
 	if (step->data_target >= 0 && !evaluation->nulls[step->data_target])
@@ -289,17 +290,17 @@ add_calls(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
 		  const struct relay_send *send, const struct evm_address *sender)
 {
 	StringInfoData params;
-	char		from[43];
-	char		to[43];
-	char		value[EVM_QUANTITY_TEXT_BYTES];
+	char from[43];
+	char to[43];
+	char value[EVM_QUANTITY_TEXT_BYTES];
 
 	evm_address_format(from, sender);
 	evm_address_format(to, &send->recipient);
 	evm_quantity_encode(value, &send->value);
 	initStringInfo(&params);
-	appendStringInfo(&params, "[{\"from\":\"%s\",\"to\":\"%s\",\"value\":\"%s\",\"data\":\"%s\"},\"latest\"]",
-					 from, to, value,
-					 evm_hex_encode(turn->arena, send->data.data, send->data.len));
+	appendStringInfo(
+		&params, "[{\"from\":\"%s\",\"to\":\"%s\",\"value\":\"%s\",\"data\":\"%s\"},\"latest\"]",
+		from, to, value, evm_hex_encode(turn->arena, send->data.data, send->data.len));
 	run->first_call = run->second_call = -1;
 	if (wants_call(step))
 		run->first_call = rpc_batch_add(turn->batch, "eth_call", params.data);
@@ -315,10 +316,10 @@ prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 
 	if (!relay_grants_allow(account->grants, run->definition->owner))
 	{
-		flow_step_fail(run, step, flow_error(ERRCODE_INSUFFICIENT_PRIVILEGE,
-											 "role \"%s\" may not use relayer \"%s\"",
-											 GetUserNameFromId(run->definition->owner, true),
-											 step->relayer));
+		flow_step_fail(run, step,
+					   flow_error(ERRCODE_INSUFFICIENT_PRIVILEGE,
+								  "role \"%s\" may not use relayer \"%s\"",
+								  GetUserNameFromId(run->definition->owner, true), step->relayer));
 		return;
 	}
 	send = make_send(run, step, turn->arena);
@@ -326,16 +327,17 @@ prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 	if (strcmp(step->simulate, "never") == 0 && send->gas_limit > 0)
 		queue(run, step, send);
 	else if (!account->known)
-		flow_step_retry(run, step, psprintf("the address of relayer \"%s\" is not known yet",
-											step->relayer), false);
+		flow_step_retry(run, step,
+						psprintf("the address of relayer \"%s\" is not known yet", step->relayer),
+						false);
 	else
 		add_calls(run, step, turn, send, &account->address);
 }
 
 /*
- * What would revert now may pass when what is in flight has been mined.  What was in flight when the node simulated
- * may be mined by now, so a revert counts when nothing was in flight before the node was asked: it is asked
- * again.
+ * What would revert now may pass when what is in flight has been mined. What was in flight when
+ * the node simulated may be mined by now, so a revert counts when nothing was in flight before
+ * the node was asked: it is asked again.
  */
 static void
 would_revert(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
@@ -344,19 +346,25 @@ would_revert(struct flow_run *run, struct flow_step *step, struct flow_turn *tur
 	if (run->reverted_step == step)
 		flow_step_fail(run, step, flow_revert_error(step, answer, rpc_batch_arena(turn->batch)));
 	else if (flow_account_is_busy(flow_account_find(step->relayer), step->target.chain_id))
-		flow_step_retry(run, step, psprintf("the simulation reverts while relayer \"%s\" has transactions in flight",
-											step->relayer), false);
+		flow_step_retry(
+			run, step,
+			psprintf("the simulation reverts while relayer \"%s\" has transactions in flight",
+					 step->relayer),
+			false);
 	else
 		run->reverted_step = step;
 }
 
-/* A function that returns one bool and would return false: a token that refuses without reverting. */
+/*
+ * A function that returns one bool and would return false: a token that refuses without
+ * reverting.
+ */
 static bool
 returns_false(const struct flow_step *step, const struct rpc_answer *answer)
 {
 	const struct evm_abi_item *function = step->target.item;
 	const char *text;
-	size_t		len;
+	size_t len;
 
 	if (function == NULL || function->output_count != 1 ||
 		function->outputs[0].type->kind != EVM_ABI_BOOL)
@@ -368,27 +376,27 @@ returns_false(const struct flow_step *step, const struct rpc_answer *answer)
 static void
 apply(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 {
-	const struct rpc_answer *call = run->first_call < 0 ? NULL :
-		rpc_batch_answer(turn->batch, run->first_call);
-	const struct rpc_answer *estimate = run->second_call < 0 ? NULL :
-		rpc_batch_answer(turn->batch, run->second_call);
+	const struct rpc_answer *call =
+		run->first_call < 0 ? NULL : rpc_batch_answer(turn->batch, run->first_call);
+	const struct rpc_answer *estimate =
+		run->second_call < 0 ? NULL : rpc_batch_answer(turn->batch, run->second_call);
 	struct evm_error error;
 	const char *text;
-	uint64_t	gas;
-	size_t		len;
+	uint64_t gas;
+	size_t len;
 
 	if (call != NULL && flow_is_revert(call))
 		would_revert(run, step, turn, call);
 	else if (estimate != NULL && flow_is_revert(estimate))
 		would_revert(run, step, turn, estimate);
 	else if (call != NULL && call->outcome != RPC_RESULT)
-		flow_step_retry(run, step, call->message, true);
+		flow_step_retry(run, step, call->message, call->outcome != RPC_NO_ANSWER);
 	else if (estimate != NULL && estimate->outcome != RPC_RESULT)
-		flow_step_retry(run, step, estimate->message, true);
+		flow_step_retry(run, step, estimate->message, estimate->outcome != RPC_NO_ANSWER);
 	else if (call != NULL && returns_false(step, call))
-		flow_step_fail(run, step, flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION,
-											 "%s would return false",
-											 step->target.item->signature));
+		flow_step_fail(run, step,
+					   flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION, "%s would return false",
+								  step->target.item->signature));
 	else if (estimate == NULL || run->send->gas_limit > 0)
 		queue(run, step, run->send);
 	else if ((text = evm_json_string(estimate->result, &len)) == NULL ||
@@ -410,14 +418,15 @@ set_outputs(struct flow_run *run, const struct flow_step *step, const struct rel
 							db_hex_datum(outcome->hash.b, sizeof(outcome->hash.b)), false);
 	if (!outcome->has_block)
 		return;
-	flow_run_set_output(run, step, OUTPUT_BLOCK_NUMBER, Int64GetDatum(outcome->block_number), false);
+	flow_run_set_output(run, step, OUTPUT_BLOCK_NUMBER, Int64GetDatum(outcome->block_number),
+						false);
 	flow_run_set_output(run, step, OUTPUT_GAS_USED, Int64GetDatum(outcome->gas_used), false);
 }
 
 static Jsonb *
 outcome_json(const struct relay_outcome *outcome)
 {
-	char		hash[67] = "0x";
+	char hash[67] = "0x";
 
 	if (outcome->has_hash)
 		evm_hex_digits(hash + 2, outcome->hash.b, sizeof(outcome->hash.b));
@@ -427,7 +436,10 @@ outcome_json(const struct relay_outcome *outcome)
 					   outcome->has_block ? outcome->gas_used : -1);
 }
 
-/* What the relayer knows of the failure, with the sentence in front that a reader of the run wants. */
+/*
+ * What the relayer knows of the failure, with the sentence in front that a reader of the run
+ * wants.
+ */
 static Jsonb *
 outcome_error(const struct flow_run *run, const struct relay_outcome *outcome)
 {
@@ -443,9 +455,10 @@ resume(struct flow_run *run, struct flow_step *step)
 
 	if (!relay_look(run->transaction_id, &outcome))
 	{
-		flow_step_fail(run, step, flow_error(ERRCODE_UNDEFINED_OBJECT,
-											 "transaction " INT64_FORMAT " does not exist any more",
-											 run->transaction_id));
+		flow_step_fail(run, step,
+					   flow_error(ERRCODE_UNDEFINED_OBJECT,
+								  "transaction " INT64_FORMAT " does not exist any more",
+								  run->transaction_id));
 		return;
 	}
 	switch (outcome.verdict)
@@ -469,7 +482,7 @@ restore(struct flow_run *run, struct flow_step *step, Jsonb *result, struct evm_
 	const struct evm_json *node = flow_parse_json(arena, result, step->name);
 	const char *status = flow_json_string(node, "status");
 	const char *hash = flow_json_string(node, "transaction_hash");
-	int64_t		number;
+	int64_t number;
 
 	if (status != NULL)
 		flow_run_set_output(run, step, OUTPUT_STATUS, CStringGetTextDatum(status), false);
@@ -477,7 +490,7 @@ restore(struct flow_run *run, struct flow_step *step, Jsonb *result, struct evm_
 	{
 		struct evm_hash bytes;
 		struct evm_error error;
-		size_t		len;
+		size_t len;
 
 		if (strlen(hash) != 66 ||
 			evm_hex_decode(bytes.b, &len, hash, strlen(hash), &error) != EVM_OK)
@@ -502,5 +515,5 @@ const struct flow_step_kind flow_step_send_transaction = {
 	.prepare = prepare,
 	.apply = apply,
 	.restore = restore,
-	.resume = resume
+	.resume = resume,
 };

@@ -331,7 +331,9 @@ rpc_batch_destroy(struct rpc_batch *batch)
 int
 rpc_batch_add(struct rpc_batch *batch, const char *method, const char *params)
 {
-	rpc_request_add(&batch->request, batch->client->next_id++, method, params);
+	uint64 id = batch->client != NULL ? batch->client->next_id++ : (uint64) batch->request.count;
+
+	rpc_request_add(&batch->request, id, method, params);
 	return batch->request.count - 1;
 }
 

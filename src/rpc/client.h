@@ -60,7 +60,10 @@ struct rpc_batch;
 extern struct rpc_client *rpc_client_create(const struct rpc_options *options);
 extern void rpc_client_destroy(struct rpc_client *client);
 
-/* A new, empty batch in the current memory context; its answers live as long as it does. */
+/*
+ * A new, empty batch in the current memory context; its answers live as long as it does. With
+ * client NULL it only collects calls: rpc_batch_run must not be called.
+ */
 extern struct rpc_batch *rpc_batch_create(struct rpc_client *client);
 /*
  * Adds a call; params is the text of a JSON array.  Returns its index.

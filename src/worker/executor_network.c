@@ -2,8 +2,8 @@
  * executor_network.c
  *	  The networks that an executor calls: a client each, made on first use and kept.
  *
- * A client is made anew when the definitions have changed, and asked for its chain id whenever
- * it takes another endpoint: steps must not read from another chain.
+ * A client is made anew when the definitions have changed, and asked for its chain id whenever it
+ * takes another endpoint, or one that has failed again: steps must not read from another chain.
  */
 #include "postgres.h"
 
@@ -22,11 +22,12 @@
 #define PAUSE_LONGEST_MS 30000
 
 static struct db_statement network_row = {
-	.sql = "SELECT n.chain_id, n.rpc_urls, (extract(epoch FROM n.rpc_timeout) * 1000)::bigint "
-	"  FROM rflow.networks n "
-	" WHERE n.name = $1 AND n.enabled",
+	.sql =
+		"SELECT n.chain_id, n.rpc_urls, (extract(epoch FROM n.rpc_timeout) * 1000)::bigint "
+		"  FROM rflow.networks n "
+		" WHERE n.name = $1 AND n.enabled",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static List *networks = NIL;
@@ -36,9 +37,9 @@ find_or_make(const char *name)
 {
 	struct executor_network *network;
 	MemoryContext old;
-	ListCell   *cell;
+	ListCell *cell;
 
-	foreach(cell, networks)
+	foreach (cell, networks)
 	{
 		network = lfirst(cell);
 		if (strcmp(network->name, name) == 0)
@@ -47,8 +48,8 @@ find_or_make(const char *name)
 	old = MemoryContextSwitchTo(TopMemoryContext);
 	network = palloc0(sizeof(struct executor_network));
 	strlcpy(network->name, name, sizeof(network->name));
-	network->context = AllocSetContextCreate(TopMemoryContext, "rflow network",
-											 ALLOCSET_SMALL_SIZES);
+	network->context =
+		AllocSetContextCreate(TopMemoryContext, "rflow network", ALLOCSET_SMALL_SIZES);
 	networks = lappend(networks, network);
 	MemoryContextSwitchTo(old);
 	return network;
@@ -58,7 +59,7 @@ static void
 read_options(struct rpc_options *out, struct executor_network *network)
 {
 	const char **urls;
-	Datum	   *values;
+	Datum *values;
 
 	deconstruct_array(DatumGetArrayTypeP(db_value(0, 2, NULL)), TEXTOID, -1, false, TYPALIGN_INT,
 					  &values, NULL, &out->url_count);
@@ -84,7 +85,7 @@ connect_client(struct executor_network *network, const struct rpc_options *optio
 	}
 	PG_CATCH();
 	{
-		ErrorData  *error;
+		ErrorData *error;
 
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
@@ -98,8 +99,8 @@ connect_client(struct executor_network *network, const struct rpc_options *optio
 static bool
 read_network(struct worker *w, struct executor_network *network)
 {
-	uint64		generation = db_settled_generation();
-	Datum		name = CStringGetTextDatum(network->name);
+	uint64 generation = db_settled_generation();
+	Datum name = CStringGetTextDatum(network->name);
 	struct rpc_options options = {0};
 
 	if (network->client != NULL)
@@ -134,13 +135,13 @@ identify(struct executor_network *network)
 	struct rpc_batch *batch = rpc_batch_create(network->client);
 	const struct rpc_answer *answer;
 	const char *text;
-	uint64_t	chain_id = 0;
+	uint64_t chain_id = 0;
 	struct evm_error error;
-	size_t		len;
+	size_t len;
 
 	(void) rpc_batch_add(batch, "eth_chainId", "[]");
 	(void) rpc_batch_run(batch);
-	executor_network_note(network);
+	worker_executor_network_note(network);
 	answer = rpc_batch_answer(batch, 0);
 	text = answer->outcome == RPC_RESULT ? evm_json_string(answer->result, &len) : NULL;
 	if (answer->outcome != RPC_RESULT)
@@ -162,7 +163,7 @@ identify(struct executor_network *network)
 }
 
 struct executor_network *
-executor_network_find(struct worker *w, const char *name)
+worker_executor_network_find(struct worker *w, const char *name)
 {
 	struct executor_network *network = find_or_make(name);
 
@@ -174,18 +175,22 @@ executor_network_find(struct worker *w, const char *name)
 }
 
 void
-executor_network_note(struct executor_network *network)
+worker_executor_network_note(struct executor_network *network)
 {
 	if (rpc_client_error(network->client)[0] == '\0')
 		network->failures = 0;
 	else
+	{
+		/* What answers there next may be something else. */
 		network->failures++;
+		network->identified = 0;
+	}
 }
 
 double
-executor_network_pause_ms(const struct executor_network *network)
+worker_executor_network_pause_ms(const struct executor_network *network)
 {
-	double		pause = PAUSE_FIRST_MS * (double) (1 << Min(network->failures, 10));
+	double pause = PAUSE_FIRST_MS * (double) (1 << Min(network->failures, 10));
 
 	return network->client == NULL ? PAUSE_LONGEST_MS : Min(pause, PAUSE_LONGEST_MS);
 }
