@@ -235,7 +235,7 @@ parse_error(struct evm_arena *arena, const char *fragment)
 
 	if (evm_abi_parse_fragments(arena, &abi, &text, 1, NULL, &err) != EVM_OK)
 		db_raise(&err, "decode_error");
-	return &abi.items[0];
+	return abi.items;
 }
 
 PG_FUNCTION_INFO_V1(rflow_decode_error);

@@ -27,7 +27,7 @@ PG_FUNCTION_INFO_V1(rflow_after_contract_change);
 #define ABI_MAX_BYTES (64 * 1024 * 1024)
 
 const TriggerData *
-rflow_trigger(FunctionCallInfo fcinfo)
+api_trigger(FunctionCallInfo fcinfo)
 {
 	const TriggerData *trigger = (const TriggerData *) fcinfo->context;
 
@@ -40,9 +40,9 @@ rflow_trigger(FunctionCallInfo fcinfo)
 }
 
 Datum
-rflow_row_value(HeapTuple row, TupleDesc desc, const char *column, bool *isnull)
+api_row_value(HeapTuple row, TupleDesc desc, const char *column, bool *isnull)
 {
-	int			number = SPI_fnumber(desc, column);
+	int number = SPI_fnumber(desc, column);
 
 	if (number <= 0)
 		elog(ERROR, "there is no column \"%s\"", column);
@@ -50,23 +50,23 @@ rflow_row_value(HeapTuple row, TupleDesc desc, const char *column, bool *isnull)
 }
 
 char *
-rflow_row_text(HeapTuple row, TupleDesc desc, const char *column)
+api_row_text(HeapTuple row, TupleDesc desc, const char *column)
 {
-	bool		isnull;
-	Datum		value = rflow_row_value(row, desc, column, &isnull);
+	bool isnull;
+	Datum value = api_row_value(row, desc, column, &isnull);
 
 	return isnull ? NULL : TextDatumGetCString(value);
 }
 
 bool
-rflow_column_changed(const TriggerData *trigger, const char *column)
+api_column_changed(const TriggerData *trigger, const char *column)
 {
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	TupleDesc desc = RelationGetDescr(trigger->tg_relation);
 	Form_pg_attribute attribute = TupleDescAttr(desc, SPI_fnumber(desc, column) - 1);
-	bool		old_null;
-	bool		new_null;
-	Datum		old_value = rflow_row_value(trigger->tg_trigtuple, desc, column, &old_null);
-	Datum		new_value = rflow_row_value(trigger->tg_newtuple, desc, column, &new_null);
+	bool old_null;
+	bool new_null;
+	Datum old_value = api_row_value(trigger->tg_trigtuple, desc, column, &old_null);
+	Datum new_value = api_row_value(trigger->tg_newtuple, desc, column, &new_null);
 
 	if (old_null || new_null)
 		return old_null != new_null;
@@ -74,14 +74,14 @@ rflow_column_changed(const TriggerData *trigger, const char *column)
 }
 
 void
-rflow_check_name_stays(const TriggerData *trigger, const char *what)
+api_check_name_stays(const TriggerData *trigger, const char *what)
 {
-	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && rflow_column_changed(trigger, "name"))
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && api_column_changed(trigger, "name"))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("%s \"%s\" cannot be renamed", what,
-						rflow_row_text(trigger->tg_trigtuple,
-									   RelationGetDescr(trigger->tg_relation), "name")),
+						api_row_text(trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation),
+									 "name")),
 				 errdetail("Occurrence keys and journals carry the name."),
 				 errhint("Insert another row under the new name.")));
 }
@@ -89,32 +89,32 @@ rflow_check_name_stays(const TriggerData *trigger, const char *what)
 static void
 check_abi(HeapTuple row, TupleDesc desc)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rflow ABI",
-												  ALLOCSET_SMALL_SIZES);
-	bool		isnull;
-	Jsonb	   *json = DatumGetJsonbP(rflow_row_value(row, desc, "abi", &isnull));
-	char	   *text = JsonbToCString(NULL, &json->root, VARSIZE(json));
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "rflow ABI", ALLOCSET_SMALL_SIZES);
+	bool isnull;
+	Jsonb *json = DatumGetJsonbP(api_row_value(row, desc, "abi", &isnull));
+	char *text = JsonbToCString(NULL, &json->root, VARSIZE(json));
 	struct evm_abi abi;
 	struct evm_error error;
 
 	if (evm_abi_parse_json(db_arena_create(context, ABI_MAX_BYTES), &abi, NULL, text, strlen(text),
 						   &error) != EVM_OK)
-		db_raise(&error, psprintf("ABI of contract \"%s\"", rflow_row_text(row, desc, "name")));
+		db_raise(&error, psprintf("ABI of contract \"%s\"", api_row_text(row, desc, "name")));
 	MemoryContextDelete(context);
 }
 
 static void
 check_urls(HeapTuple row, TupleDesc desc)
 {
-	bool		isnull;
-	ArrayType  *urls = DatumGetArrayTypeP(rflow_row_value(row, desc, "rpc_urls", &isnull));
-	Datum	   *values;
-	int			count;
+	bool isnull;
+	ArrayType *urls = DatumGetArrayTypeP(api_row_value(row, desc, "rpc_urls", &isnull));
+	Datum *values;
+	int count;
 
 	deconstruct_array(urls, TEXTOID, -1, false, TYPALIGN_INT, &values, NULL, &count);
 	for (int i = 0; i < count; i++)
 	{
-		char	   *url = TextDatumGetCString(values[i]);
+		char *url = TextDatumGetCString(values[i]);
 
 		/* The URL may hold a secret: it is not shown. */
 		if (pg_strncasecmp(url, "http://", 7) != 0 && pg_strncasecmp(url, "https://", 8) != 0 &&
@@ -122,38 +122,38 @@ check_urls(HeapTuple row, TupleDesc desc)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("network \"%s\": rpc_urls[%d] is not an http:// or https:// URL",
-							rflow_row_text(row, desc, "name"), i + 1)));
+							api_row_text(row, desc, "name"), i + 1)));
 	}
 }
 
 Datum
 rflow_before_definition_change(PG_FUNCTION_ARGS)
 {
-	const TriggerData *trigger = rflow_trigger(fcinfo);
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	const TriggerData *trigger = api_trigger(fcinfo);
+	TupleDesc desc = RelationGetDescr(trigger->tg_relation);
 	const char *table = RelationGetRelationName(trigger->tg_relation);
-	HeapTuple	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
-		trigger->tg_newtuple : trigger->tg_trigtuple;
+	HeapTuple row =
+		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
 
 	if (strcmp(table, "networks") == 0)
 	{
-		rflow_check_name_stays(trigger, "network");
+		api_check_name_stays(trigger, "network");
 		check_urls(row, desc);
 	}
 	else if (strcmp(table, "contracts") == 0)
 	{
-		rflow_check_name_stays(trigger, "contract");
+		api_check_name_stays(trigger, "contract");
 		check_abi(row, desc);
 	}
 	else
-		rflow_check_name_stays(trigger, "relayer");
+		api_check_name_stays(trigger, "relayer");
 	return PointerGetDatum(row);
 }
 
 Datum
 rflow_after_definitions_change(PG_FUNCTION_ARGS)
 {
-	(void) rflow_trigger(fcinfo);
+	(void) api_trigger(fcinfo);
 	if (db_is_armed())
 		db_definitions_changed();
 	return PointerGetDatum(NULL);
@@ -162,12 +162,12 @@ rflow_after_definitions_change(PG_FUNCTION_ARGS)
 Datum
 rflow_after_contract_change(PG_FUNCTION_ARGS)
 {
-	const TriggerData *trigger = rflow_trigger(fcinfo);
+	const TriggerData *trigger = api_trigger(fcinfo);
 
 	if (db_is_armed() &&
-		(rflow_column_changed(trigger, "network") || rflow_column_changed(trigger, "address") ||
-		 rflow_column_changed(trigger, "abi")))
-		rflow_remake_versions(rflow_row_text(trigger->tg_newtuple,
-											 RelationGetDescr(trigger->tg_relation), "name"));
+		(api_column_changed(trigger, "network") || api_column_changed(trigger, "address") ||
+		 api_column_changed(trigger, "abi")))
+		api_remake_versions(
+			api_row_text(trigger->tg_newtuple, RelationGetDescr(trigger->tg_relation), "name"));
 	return PointerGetDatum(NULL);
 }

@@ -1,9 +1,10 @@
 /*
  * runs_private.c
- *	  The transactions of watchers and executors that carry their guarantees, callable from SQL by superusers.
+ *	  The transactions of watchers and executors that carry their guarantees, callable from SQL by
+ *	  superusers.
  *
- * They are the functions that the workers run, so that isolation tests can interleave them with each other and with
- * what users do.  No step is done here: a claimed run is left to an executor.
+ * They are the functions that the workers run, so that isolation tests can interleave them with
+ * each other and with what users do. No step is done here: a claimed run is left to an executor.
  */
 #include "postgres.h"
 
@@ -26,11 +27,12 @@
 #define RUN_MAX_BYTES ((size_t) 64 * 1024 * 1024)
 
 static struct db_statement due_of_run = {
-	.sql = "SELECT d.owner, d.wake_at "
-	"  FROM rflow_private.due d "
-	" WHERE d.kind = 'run' AND d.owner = pg_catalog.left($1::text, 1) AND d.id = $1::text",
+	.sql =
+		"SELECT d.owner, d.wake_at "
+		"  FROM rflow_private.due d "
+		" WHERE d.kind = 'run' AND d.owner = pg_catalog.left($1::text, 1) AND d.id = $1::text",
 	.types = {UUIDOID},
-	.count = 1
+	.count = 1,
 };
 
 PG_FUNCTION_INFO_V1(rflow_claim_log);
@@ -61,8 +63,8 @@ read_key(uint8 out[32], Datum value)
 }
 
 /*
- * claim_log(cursor, revision, workflow, version, key, block_number): one occurrence, and the cursor behind its block; true
- * when the key is new.
+ * claim_log(cursor, revision, workflow, version, key, block_number): one occurrence, and the
+ * cursor behind its block; true when the key is new.
  */
 Datum
 rflow_claim_log(PG_FUNCTION_ARGS)
@@ -72,16 +74,16 @@ rflow_claim_log(PG_FUNCTION_ARGS)
 	MemoryContext context = CurrentMemoryContext;
 	TimestampTz now = GetCurrentTimestamp();
 	struct flow_run *run;
-	uint8		key[32];
-	int			won;
+	uint8 key[32];
+	int won;
 
 	read_key(key, PG_GETARG_DATUM(4));
 	SPI_connect();
 	MemoryContextSwitchTo(context);
 	db_lock_definitions();
 	chain_advance_cursor(&cursor, log.block_number + 1, 0);
-	run = flow_run_create(version_of(text_to_cstring(PG_GETARG_TEXT_PP(2)), PG_GETARG_INT32(3)), key,
-						  now);
+	run = flow_run_create(version_of(text_to_cstring(PG_GETARG_TEXT_PP(2)), PG_GETARG_INT32(3)),
+						  key, now);
 	flow_run_set_log(run, &log);
 	flow_run_defer(run);
 	won = flow_claim(&run, 1, run->definition->trigger.target.network, now);
@@ -92,7 +94,7 @@ rflow_claim_log(PG_FUNCTION_ARGS)
 static struct flow_due *
 read_due(pg_uuid_t *id, int *count)
 {
-	Datum		value = UUIDPGetDatum(id);
+	Datum value = UUIDPGetDatum(id);
 	struct flow_due *due;
 
 	*count = (int) db_execute(&due_of_run, &value, NULL);
@@ -117,17 +119,20 @@ write_back(struct flow_run *run)
 		flow_write_runs(&run, 1, GetCurrentTimestamp());
 }
 
-/* settle_run(id): looks at what a run waits for and writes what that makes of it; its state, NULL when it is not due */
+/*
+ * settle_run(id): looks at what a run waits for and writes what that makes of it; its state, NULL
+ * when it is not due
+ */
 Datum
 rflow_settle_run(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = CurrentMemoryContext;
 	const char *state = NULL;
-	List	   *orphans = NIL;
+	List *orphans = NIL;
 	struct flow_run **runs = NULL;
 	struct flow_due *due;
-	int			due_count;
-	int			count = 0;
+	int due_count;
+	int count = 0;
 
 	SPI_connect();
 	MemoryContextSwitchTo(context);

@@ -2,8 +2,8 @@
  * workflow_triggers.c
  *	  Triggers on rflow.workflows: a row that does not hold is refused where it is written.
  *
- * While the database is disarmed only the shape is checked, and owner, search_path and version stay as
- * given: dumps restore in any order.  rflow.arm() then checks every workflow.
+ * While the database is disarmed only the shape is checked, and owner, search_path and version
+ * stay as given: dumps restore in any order. rflow.arm() then checks every workflow.
  */
 #include "postgres.h"
 
@@ -27,58 +27,61 @@
 PG_FUNCTION_INFO_V1(rflow_before_workflow_change);
 PG_FUNCTION_INFO_V1(rflow_after_workflow_change);
 
-bool		rflow_own_change = false;
+bool api_own_change = false;
 
 static struct db_statement unfinished_runs = {
-	.sql = "SELECT count(*) FROM rflow_private.workflow_runs r "
-	" WHERE r.workflow = $1 AND r.state IN ('queued', 'ready', 'waiting')",
+	.sql =
+		"SELECT count(*) FROM rflow_private.workflow_runs r "
+		" WHERE r.workflow = $1 AND r.state IN ('queued', 'ready', 'waiting')",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static void
 read_row(struct flow_workflow *out, HeapTuple row, TupleDesc desc)
 {
-	bool		isnull;
-	Datum		owner = rflow_row_value(row, desc, "owner", &isnull);
+	bool isnull;
+	Datum owner = api_row_value(row, desc, "owner", &isnull);
 
 	out->owner = isnull ? InvalidOid : DatumGetObjectId(owner);
-	out->name = rflow_row_text(row, desc, "name");
-	out->trigger = DatumGetJsonbP(rflow_row_value(row, desc, "trigger", &isnull));
-	out->filter = rflow_row_text(row, desc, "filter");
-	out->once_per = rflow_row_text(row, desc, "once_per");
-	out->steps = DatumGetJsonbP(rflow_row_value(row, desc, "steps", &isnull));
-	out->vars = DatumGetJsonbP(rflow_row_value(row, desc, "vars", &isnull));
-	out->start_at = rflow_row_text(row, desc, "start_at");
-	out->search_path = rflow_row_text(row, desc, "search_path");
+	out->name = api_row_text(row, desc, "name");
+	out->trigger = DatumGetJsonbP(api_row_value(row, desc, "trigger", &isnull));
+	out->filter = api_row_text(row, desc, "filter");
+	out->once_per = api_row_text(row, desc, "once_per");
+	out->steps = DatumGetJsonbP(api_row_value(row, desc, "steps", &isnull));
+	out->vars = DatumGetJsonbP(api_row_value(row, desc, "vars", &isnull));
+	out->start_at = api_row_text(row, desc, "start_at");
+	out->search_path = api_row_text(row, desc, "search_path");
 	out->version = 0;
 }
 
 static bool
 changes_definition(const TriggerData *trigger)
 {
-	return TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
-		rflow_column_changed(trigger, "trigger") || rflow_column_changed(trigger, "filter") ||
-		rflow_column_changed(trigger, "once_per") || rflow_column_changed(trigger, "steps") ||
-		rflow_column_changed(trigger, "vars") || rflow_column_changed(trigger, "start_at") ||
-		rflow_column_changed(trigger, "owner") ||
-		rflow_column_changed(trigger, "search_path");
+	return TRIGGER_FIRED_BY_INSERT(trigger->tg_event) || api_column_changed(trigger, "trigger") ||
+		api_column_changed(trigger, "filter") || api_column_changed(trigger, "once_per") ||
+		api_column_changed(trigger, "steps") || api_column_changed(trigger, "vars") ||
+		api_column_changed(trigger, "start_at") || api_column_changed(trigger, "owner") ||
+		api_column_changed(trigger, "search_path");
 }
 
-/* A path that ends in pg_temp, and has it nowhere else: a temporary table must never come before the owner's. */
+/*
+ * A path that ends in pg_temp, and has it nowhere else: a temporary table must never come before
+ * the owner's.
+ */
 static const char *
 safe_path(const char *path)
 {
 	StringInfoData safe;
-	List	   *names;
-	ListCell   *cell;
+	List *names;
+	ListCell *cell;
 
 	if (!SplitIdentifierString(pstrdup(path), ',', &names))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("search_path \"%s\" is not a list of schemas", path)));
 	initStringInfo(&safe);
-	foreach(cell, names)
+	foreach (cell, names)
 	{
 		const char *name = lfirst(cell);
 
@@ -93,11 +96,12 @@ safe_path(const char *path)
 static Oid
 decide_owner(const TriggerData *trigger, Oid wanted)
 {
-	Oid			user = GetUserId();
-	bool		isnull = true;
-	Datum		old = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
-		rflow_row_value(trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation), "owner",
-						&isnull) : (Datum) 0;
+	Oid user = GetUserId();
+	bool isnull = true;
+	Datum old = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event)
+		? api_row_value(trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation), "owner",
+						&isnull)
+		: (Datum) 0;
 
 	if (!OidIsValid(wanted))
 		return user;
@@ -115,15 +119,15 @@ decide_owner(const TriggerData *trigger, Oid wanted)
 static void
 check_enabling(const TriggerData *trigger)
 {
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
-	bool		isnull;
+	TupleDesc desc = RelationGetDescr(trigger->tg_relation);
+	bool isnull;
 
-	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && rflow_column_changed(trigger, "enabled") &&
-		DatumGetBool(rflow_row_value(trigger->tg_newtuple, desc, "enabled", &isnull)))
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && api_column_changed(trigger, "enabled") &&
+		DatumGetBool(api_row_value(trigger->tg_newtuple, desc, "enabled", &isnull)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("workflow \"%s\" cannot be enabled by UPDATE",
-						rflow_row_text(trigger->tg_newtuple, desc, "name")),
+						api_row_text(trigger->tg_newtuple, desc, "name")),
 				 errdetail("It has to be said where it goes on."),
 				 errhint("Use rflow.enable(workflow, resume => 'cursor') or resume => 'head'.")));
 }
@@ -132,27 +136,33 @@ check_enabling(const TriggerData *trigger)
 static void
 check_version_stays(const TriggerData *trigger)
 {
-	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && rflow_column_changed(trigger, "version"))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("version of workflow \"%s\" cannot be set",
-						rflow_row_text(trigger->tg_newtuple,
-									   RelationGetDescr(trigger->tg_relation), "name")),
-				 errdetail("It is counted up when the definition changes."),
-				 errhint("To go back to a former definition, write it anew; rflow.workflow_versions has it.")));
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && api_column_changed(trigger, "version"))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("version of workflow \"%s\" cannot be set",
+					api_row_text(trigger->tg_newtuple, RelationGetDescr(trigger->tg_relation),
+								 "name")),
+			 errdetail("It is counted up when the definition changes."),
+			 errhint(
+				 "To go back to a former definition, write it anew; rflow.workflow_versions has "
+				 "it.")));
 }
 
 static HeapTuple
 set_columns(HeapTuple row, TupleDesc desc, const struct flow_workflow *workflow, bool with_version)
 {
-	int			columns[3] = {
-		SPI_fnumber(desc, "owner"), SPI_fnumber(desc, "search_path"), SPI_fnumber(desc, "version")
+	int columns[3] = {
+		SPI_fnumber(desc, "owner"),
+		SPI_fnumber(desc, "search_path"),
+		SPI_fnumber(desc, "version"),
 	};
-	Datum		values[3] = {
-		ObjectIdGetDatum(workflow->owner), CStringGetTextDatum(workflow->search_path),
-		Int32GetDatum(workflow->version)
+	Datum values[3] = {
+		ObjectIdGetDatum(workflow->owner),
+		CStringGetTextDatum(workflow->search_path),
+		Int32GetDatum(workflow->version),
 	};
-	bool		nulls[3] = {false, false, false};
+	bool nulls[3] = {false, false, false};
 
 	return heap_modify_tuple_by_cols(row, desc, with_version ? 3 : 2, columns, values, nulls);
 }
@@ -161,9 +171,9 @@ set_columns(HeapTuple row, TupleDesc desc, const struct flow_workflow *workflow,
 static HeapTuple
 set_owner_and_path(const TriggerData *trigger, HeapTuple row)
 {
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
-	bool		given = TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
-		rflow_column_changed(trigger, "search_path");
+	TupleDesc desc = RelationGetDescr(trigger->tg_relation);
+	bool given =
+		TRIGGER_FIRED_BY_INSERT(trigger->tg_event) || api_column_changed(trigger, "search_path");
 	struct flow_workflow workflow;
 
 	read_row(&workflow, row, desc);
@@ -178,7 +188,7 @@ set_owner_and_path(const TriggerData *trigger, HeapTuple row)
 static HeapTuple
 check_workflow_row(const TriggerData *trigger, HeapTuple row)
 {
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	TupleDesc desc = RelationGetDescr(trigger->tg_relation);
 	struct flow_workflow workflow;
 	struct db_identity_frame frame;
 
@@ -195,11 +205,11 @@ check_workflow_row(const TriggerData *trigger, HeapTuple row)
 static void
 check_deletion(const TriggerData *trigger)
 {
-	char	   *name = rflow_row_text(trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation),
-									  "name");
-	Datum		value = CStringGetTextDatum(name);
+	char *name =
+		api_row_text(trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation), "name");
+	Datum value = CStringGetTextDatum(name);
 	struct db_identity_frame frame;
-	int64		unfinished;
+	int64 unfinished;
 
 	SPI_connect();
 	db_act_as_superuser(&frame);
@@ -218,23 +228,23 @@ check_deletion(const TriggerData *trigger)
 Datum
 rflow_before_workflow_change(PG_FUNCTION_ARGS)
 {
-	const TriggerData *trigger = rflow_trigger(fcinfo);
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
-	HeapTuple	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
-		trigger->tg_newtuple : trigger->tg_trigtuple;
-	bool		ours = rflow_own_change;
-	bool		isnull;
+	const TriggerData *trigger = api_trigger(fcinfo);
+	TupleDesc desc = RelationGetDescr(trigger->tg_relation);
+	HeapTuple row =
+		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
+	bool ours = api_own_change;
+	bool isnull;
 
 	/* For this row alone: checking it may run code of its owner, whose changes are not ours. */
-	rflow_own_change = false;
+	api_own_change = false;
 	if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
 	{
 		check_deletion(trigger);
 		return PointerGetDatum(row);
 	}
-	rflow_check_name_stays(trigger, "workflow");
-	flow_check_trigger_shape(DatumGetJsonbP(rflow_row_value(row, desc, "trigger", &isnull)));
-	flow_check_steps_shape(DatumGetJsonbP(rflow_row_value(row, desc, "steps", &isnull)));
+	api_check_name_stays(trigger, "workflow");
+	flow_check_trigger_shape(DatumGetJsonbP(api_row_value(row, desc, "trigger", &isnull)));
+	flow_check_steps_shape(DatumGetJsonbP(api_row_value(row, desc, "steps", &isnull)));
 	if (!ours)
 		check_version_stays(trigger);
 	if (!ours && changes_definition(trigger))
@@ -243,7 +253,7 @@ rflow_before_workflow_change(PG_FUNCTION_ARGS)
 		return PointerGetDatum(row);
 	if (!ours)
 		check_enabling(trigger);
-	if (changes_definition(trigger) || (ours && rflow_column_changed(trigger, "version")))
+	if (changes_definition(trigger) || (ours && api_column_changed(trigger, "version")))
 		row = check_workflow_row(trigger, row);
 	return PointerGetDatum(row);
 }
@@ -251,41 +261,41 @@ rflow_before_workflow_change(PG_FUNCTION_ARGS)
 static bool
 was_disabled(const TriggerData *trigger)
 {
-	bool		isnull;
+	bool isnull;
 
-	return TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && rflow_column_changed(trigger, "enabled") &&
-		!DatumGetBool(rflow_row_value(trigger->tg_newtuple, RelationGetDescr(trigger->tg_relation),
-									  "enabled", &isnull));
+	return TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && api_column_changed(trigger, "enabled") &&
+		!DatumGetBool(api_row_value(trigger->tg_newtuple, RelationGetDescr(trigger->tg_relation),
+									"enabled", &isnull));
 }
 
 static void
 store_version(const TriggerData *trigger, HeapTuple row)
 {
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
-	bool		is_update = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
+	TupleDesc desc = RelationGetDescr(trigger->tg_relation);
+	bool is_update = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
 	struct flow_workflow workflow;
 	struct db_identity_frame frame;
-	Jsonb	   *definition;
-	bool		isnull;
+	Jsonb *definition;
+	bool isnull;
 
-	if (is_update && !rflow_column_changed(trigger, "version"))
+	if (is_update && !api_column_changed(trigger, "version"))
 		return;
 	read_row(&workflow, row, desc);
-	workflow.version = DatumGetInt32(rflow_row_value(row, desc, "version", &isnull));
+	workflow.version = DatumGetInt32(api_row_value(row, desc, "version", &isnull));
 	definition = flow_compile(&workflow);
 	db_act_as_superuser(&frame);
 	flow_store_version(&workflow, definition);
-	flow_subscribe(&workflow, definition, is_update && !rflow_column_changed(trigger, "start_at"));
+	flow_subscribe(&workflow, definition, is_update && !api_column_changed(trigger, "start_at"));
 	db_leave(&frame);
 }
 
 Datum
 rflow_after_workflow_change(PG_FUNCTION_ARGS)
 {
-	const TriggerData *trigger = rflow_trigger(fcinfo);
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
-	HeapTuple	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
-		trigger->tg_newtuple : trigger->tg_trigtuple;
+	const TriggerData *trigger = api_trigger(fcinfo);
+	TupleDesc desc = RelationGetDescr(trigger->tg_relation);
+	HeapTuple row =
+		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
 	struct db_identity_frame frame;
 
 	if (!db_is_armed())
@@ -294,7 +304,7 @@ rflow_after_workflow_change(PG_FUNCTION_ARGS)
 	if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
 	{
 		db_act_as_superuser(&frame);
-		flow_unsubscribe(rflow_row_text(row, desc, "name"));
+		flow_unsubscribe(api_row_text(row, desc, "name"));
 		db_leave(&frame);
 	}
 	else
@@ -303,7 +313,7 @@ rflow_after_workflow_change(PG_FUNCTION_ARGS)
 		if (was_disabled(trigger))
 		{
 			db_act_as_superuser(&frame);
-			flow_detach_cursor(rflow_row_text(row, desc, "name"));
+			flow_detach_cursor(api_row_text(row, desc, "name"));
 			db_leave(&frame);
 		}
 	}

@@ -29,60 +29,65 @@ PG_FUNCTION_INFO_V1(rflow_start);
 #define START_KEY_MAX_BYTES 512
 
 static struct db_statement workflow_by_name = {
-	.sql = "SELECT w.trigger, w.filter, w.once_per, w.steps, w.vars, w.start_at, w.owner, w.search_path, "
-	"       coalesce(w.version, 0), v.definition, w.enabled "
-	"  FROM rflow.workflows w "
-	"  LEFT JOIN rflow.workflow_versions v ON v.workflow = w.name AND v.version = w.version "
-	" WHERE w.name = $1",
+	.sql =
+		"SELECT w.trigger, w.filter, w.once_per, w.steps, w.vars, w.start_at, w.owner, "
+		"w.search_path, "
+		"       coalesce(w.version, 0), v.definition, w.enabled "
+		"  FROM rflow.workflows w "
+		"  LEFT JOIN rflow.workflow_versions v ON v.workflow = w.name AND v.version = w.version "
+		" WHERE w.name = $1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 /* One that is disabled is compiled again when it is enabled. */
 static struct db_statement workflows_of_contract = {
-	.sql = "SELECT w.name "
-	"  FROM rflow.workflows w "
-	" WHERE w.enabled AND "
-	"       (w.trigger->>'contract' = $1 OR "
-	"        EXISTS (SELECT FROM pg_catalog.jsonb_array_elements(w.steps) s WHERE s->>'contract' = $1)) "
-	" ORDER BY w.name",
+	.sql =
+		"SELECT w.name "
+		"  FROM rflow.workflows w "
+		" WHERE w.enabled AND "
+		"       (w.trigger->>'contract' = $1 OR "
+		"        EXISTS (SELECT FROM pg_catalog.jsonb_array_elements(w.steps) s WHERE "
+		"s->>'contract' = $1)) "
+		" ORDER BY w.name",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 /* The triggers number and store the version. */
 static struct db_statement raise_version = {
 	.sql = "UPDATE rflow.workflows w SET version = coalesce(w.version, 0) + 1 WHERE w.name = $1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement set_enabled = {
 	.sql = "UPDATE rflow.workflows w SET enabled = $2 WHERE w.name = $1 AND w.enabled <> $2",
 	.types = {TEXTOID, BOOLOID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement resolve_detached = {
-	.sql = "UPDATE rflow_private.incidents i "
-	"   SET resolved_at = pg_catalog.clock_timestamp() "
-	" WHERE i.kind = 'detached' AND i.subject = $1 AND i.resolved_at IS NULL",
+	.sql =
+		"UPDATE rflow_private.incidents i "
+		"   SET resolved_at = pg_catalog.clock_timestamp() "
+		" WHERE i.kind = 'detached' AND i.subject = $1 AND i.resolved_at IS NULL",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 struct workflow_row
 {
 	struct flow_workflow workflow;
-	Jsonb	   *definition;		/* of its newest version, or NULL */
-	bool		enabled;
+	Jsonb *definition; /* of its newest version, or NULL */
+	bool enabled;
 };
 
 static Jsonb *
 jsonb_or_null(int column)
 {
-	bool		isnull;
-	Datum		value = db_value(0, column, &isnull);
+	bool isnull;
+	Datum value = db_value(0, column, &isnull);
 
 	return isnull ? NULL : DatumGetJsonbPCopy(value);
 }
@@ -91,7 +96,7 @@ jsonb_or_null(int column)
 static void
 read_workflow(struct workflow_row *out, const char *name)
 {
-	Datum		value = CStringGetTextDatum(name);
+	Datum value = CStringGetTextDatum(name);
 	struct flow_workflow *workflow = &out->workflow;
 
 	if (db_execute(&workflow_by_name, &value, NULL) != 1)
@@ -115,14 +120,14 @@ read_workflow(struct workflow_row *out, const char *name)
 static void
 update_as_ourselves(struct db_statement *statement, Datum *values)
 {
-	rflow_own_change = true;
+	api_own_change = true;
 	PG_TRY();
 	{
 		(void) db_execute(statement, values, NULL);
 	}
 	PG_FINALLY();
 	{
-		rflow_own_change = false;
+		api_own_change = false;
 	}
 	PG_END_TRY();
 }
@@ -132,8 +137,8 @@ static void
 renew(const char *name)
 {
 	struct workflow_row row;
-	Datum		value = CStringGetTextDatum(name);
-	Jsonb	   *definition;
+	Datum value = CStringGetTextDatum(name);
+	Jsonb *definition;
 
 	read_workflow(&row, name);
 	definition = flow_compile(&row.workflow);
@@ -145,8 +150,8 @@ renew(const char *name)
 static char **
 names_of_contract(const char *contract, int *count)
 {
-	Datum		value = CStringGetTextDatum(contract);
-	char	  **names;
+	Datum value = CStringGetTextDatum(contract);
+	char **names;
 
 	*count = (int) db_execute(&workflows_of_contract, &value, NULL);
 	names = palloc(Max(*count, 1) * sizeof(char *));
@@ -156,11 +161,11 @@ names_of_contract(const char *contract, int *count)
 }
 
 void
-rflow_remake_versions(const char *contract)
+api_remake_versions(const char *contract)
 {
 	struct db_identity_frame frame;
-	char	  **names;
-	int			count;
+	char **names;
+	int count;
 
 	SPI_connect();
 	db_act_as_superuser(&frame);
@@ -174,7 +179,7 @@ rflow_remake_versions(const char *contract)
 Datum
 rflow_check_workflow(PG_FUNCTION_ARGS)
 {
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	struct db_identity_frame frame;
 
 	SPI_connect();
@@ -199,7 +204,7 @@ require_armed(void)
 static void
 require_control(const struct workflow_row *row)
 {
-	Oid			user = GetUserId();
+	Oid user = GetUserId();
 
 	if (has_privs_of_role(user, row->workflow.owner) ||
 		has_privs_of_role(user, get_role_oid("rflow_operator", false)))
@@ -226,10 +231,10 @@ read_controlled(struct workflow_row *row, const char *name)
 Datum
 rflow_enable_workflow(PG_FUNCTION_ARGS)
 {
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	char	   *resume = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	bool		skip = strcmp(resume, "head") == 0;
-	Datum		values[2] = {CStringGetTextDatum(name), BoolGetDatum(true)};
+	char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char *resume = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	bool skip = strcmp(resume, "head") == 0;
+	Datum values[2] = {CStringGetTextDatum(name), BoolGetDatum(true)};
 	struct db_identity_frame frame;
 	struct workflow_row row;
 
@@ -237,7 +242,8 @@ rflow_enable_workflow(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("resume cannot be \"%s\"", resume),
-				 errhint("'cursor' goes on where it stopped, 'head' skips what has happened since.")));
+				 errhint(
+					 "'cursor' goes on where it stopped, 'head' skips what has happened since.")));
 	SPI_connect();
 	read_controlled(&row, name);
 	db_act_as_superuser(&frame);
@@ -255,8 +261,8 @@ rflow_enable_workflow(PG_FUNCTION_ARGS)
 Datum
 rflow_disable_workflow(PG_FUNCTION_ARGS)
 {
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	Datum		values[2] = {CStringGetTextDatum(name), BoolGetDatum(false)};
+	char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	Datum values[2] = {CStringGetTextDatum(name), BoolGetDatum(false)};
 	struct db_identity_frame frame;
 	struct workflow_row row;
 
@@ -272,11 +278,11 @@ rflow_disable_workflow(PG_FUNCTION_ARGS)
 static char *
 start_key(FunctionCallInfo fcinfo)
 {
-	char	   *key;
+	char *key;
 
 	if (PG_ARGISNULL(2))
-		return DatumGetCString(DirectFunctionCall1(uuid_out,
-												   DirectFunctionCall1(gen_random_uuid, (Datum) 0)));
+		return DatumGetCString(
+			DirectFunctionCall1(uuid_out, DirectFunctionCall1(gen_random_uuid, (Datum) 0)));
 	key = text_to_cstring(PG_GETARG_TEXT_PP(2));
 	if (strlen(key) > START_KEY_MAX_BYTES)
 		ereport(ERROR,
@@ -298,19 +304,17 @@ check_startable(const struct workflow_row *row)
 Datum
 rflow_start(PG_FUNCTION_ARGS)
 {
-	pg_uuid_t  *id = palloc(sizeof(pg_uuid_t));
+	pg_uuid_t *id = palloc(sizeof(pg_uuid_t));
 	TimestampTz now = GetCurrentTimestamp();
 	struct db_identity_frame frame;
 	struct flow_definition *definition;
 	struct workflow_row row;
 	struct flow_run *run;
 	MemoryContext context = CurrentMemoryContext;
-	uint8		key[32];
+	uint8 key[32];
 
 	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("workflow is NULL")));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("workflow is NULL")));
 	SPI_connect();
 	read_controlled(&row, text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	check_startable(&row);

@@ -11,24 +11,27 @@
 #include "executor/spi.h"
 #include "flow/publish.h"
 
-/* What our trigger functions are called with; raises where they are called otherwise than by triggers of schema rflow. */
-extern const TriggerData *rflow_trigger(FunctionCallInfo fcinfo);
+/*
+ * What our trigger functions are called with; raises where they are called otherwise than by
+ * triggers of schema rflow.
+ */
+extern const TriggerData *api_trigger(FunctionCallInfo fcinfo);
 
 /* A column of a row by name; text is palloc'd, NULL when it is NULL. */
-extern Datum rflow_row_value(HeapTuple row, TupleDesc desc, const char *column, bool *isnull);
-extern char *rflow_row_text(HeapTuple row, TupleDesc desc, const char *column);
+extern Datum api_row_value(HeapTuple row, TupleDesc desc, const char *column, bool *isnull);
+extern char *api_row_text(HeapTuple row, TupleDesc desc, const char *column);
 /* In an UPDATE trigger: does the new row hold another value? */
-extern bool rflow_column_changed(const TriggerData *trigger, const char *column);
+extern bool api_column_changed(const TriggerData *trigger, const char *column);
 /* In an UPDATE trigger: raises when the name has changed; what is "network", … */
-extern void rflow_check_name_stays(const TriggerData *trigger, const char *what);
+extern void api_check_name_stays(const TriggerData *trigger, const char *what);
 
 /* Makes new versions of the workflows that name a contract, where its change makes a difference. */
-extern void rflow_remake_versions(const char *contract);
+extern void api_remake_versions(const char *contract);
 
 /*
- * True when the next row of rflow.workflows is updated by rflow itself: the trigger then keeps owner and enabled as given,
- * checks the definition again, and sets it back.
+ * True when the next row of rflow.workflows is updated by rflow itself: the trigger then keeps
+ * owner and enabled as given, checks the definition again, and sets it back.
  */
-extern bool rflow_own_change;
+extern bool api_own_change;
 
-#endif							/* API_WORKFLOWS_H */
+#endif /* API_WORKFLOWS_H */

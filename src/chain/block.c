@@ -27,7 +27,7 @@ bytes_member(uint8_t *out, size_t wanted, const struct evm_json *node, const cha
 			 struct evm_error *error)
 {
 	const char *text;
-	size_t		len;
+	size_t len;
 	enum evm_status status = text_member(&text, &len, node, name, error);
 
 	if (status != EVM_OK)
@@ -43,8 +43,8 @@ number_member(int64_t *out, int64_t max, const struct evm_json *node, const char
 			  struct evm_error *error)
 {
 	const char *text;
-	size_t		len;
-	uint64_t	number;
+	size_t len;
+	uint64_t number;
 	enum evm_status status = text_member(&text, &len, node, name, error);
 
 	if (status == EVM_OK)
@@ -61,7 +61,7 @@ number_member(int64_t *out, int64_t max, const struct evm_json *node, const char
 static enum evm_status
 parse_optional(struct chain_header *out, const struct evm_json *node, struct evm_error *error)
 {
-	size_t		len;
+	size_t len;
 	const char *text = evm_json_string(evm_json_object_get(node, "baseFeePerGas"), &len);
 
 	out->has_base_fee = text != NULL;
@@ -84,8 +84,8 @@ chain_parse_header(struct chain_header *out, const struct evm_json *node, struct
 	if ((status = number_member(&out->number, CHAIN_MAX_NUMBER, node, "number", error)) != EVM_OK ||
 		(status = bytes_member(out->hash.b, 32, node, "hash", error)) != EVM_OK ||
 		(status = bytes_member(out->parent_hash.b, 32, node, "parentHash", error)) != EVM_OK ||
-		(status = number_member(&out->timestamp, INT64_MAX / 2000000, node, "timestamp",
-								error)) != EVM_OK)
+		(status = number_member(&out->timestamp, INT64_MAX / 2000000, node, "timestamp", error)) !=
+			EVM_OK)
 		return status;
 	return parse_optional(out, node, error);
 }
@@ -94,7 +94,7 @@ static enum evm_status
 parse_topics(struct chain_log *out, const struct evm_json *node, struct evm_error *error)
 {
 	const struct evm_json *topics = evm_json_object_get(node, "topics");
-	size_t		count = evm_json_array_size(topics);
+	size_t count = evm_json_array_size(topics);
 
 	if (evm_json_kind(topics) != EVM_JSON_ARRAY)
 		return evm_fail(error, EVM_ERR_SYNTAX, 0,
@@ -103,7 +103,7 @@ parse_topics(struct chain_log *out, const struct evm_json *node, struct evm_erro
 		return evm_fail(error, EVM_ERR_SYNTAX, 0, "a log has %zu topics", count);
 	for (size_t i = 0; i < count; i++)
 	{
-		size_t		len;
+		size_t len;
 		const char *text = evm_json_string(evm_json_array_get(topics, i), &len);
 
 		if (text == NULL || len != 66 ||
@@ -119,8 +119,8 @@ parse_data(struct evm_arena *arena, struct chain_log *out, const struct evm_json
 		   struct evm_error *error)
 {
 	const char *text;
-	size_t		len;
-	uint8_t    *data;
+	size_t len;
+	uint8_t *data;
 	enum evm_status status = text_member(&text, &len, node, "data", error);
 
 	if (status != EVM_OK)
@@ -137,17 +137,18 @@ static enum evm_status
 parse_log(struct evm_arena *arena, struct chain_log *out, const struct evm_json *node,
 		  struct evm_error *error)
 {
-	int64_t		transaction_index;
-	int64_t		log_index;
+	int64_t transaction_index;
+	int64_t log_index;
 	enum evm_status status;
 
 	if ((status = bytes_member(out->address.b, 20, node, "address", error)) != EVM_OK ||
-		(status = number_member(&out->block_number, CHAIN_MAX_NUMBER, node, "blockNumber", error)) != EVM_OK ||
-		(status = bytes_member(out->block_hash.b, 32, node, "blockHash", error)) != EVM_OK ||
-		(status = bytes_member(out->transaction_hash.b, 32, node, "transactionHash",
-							   error)) != EVM_OK ||
-		(status = number_member(&transaction_index, INT_MAX, node, "transactionIndex",
+		(status = number_member(&out->block_number, CHAIN_MAX_NUMBER, node, "blockNumber",
 								error)) != EVM_OK ||
+		(status = bytes_member(out->block_hash.b, 32, node, "blockHash", error)) != EVM_OK ||
+		(status = bytes_member(out->transaction_hash.b, 32, node, "transactionHash", error)) !=
+			EVM_OK ||
+		(status = number_member(&transaction_index, INT_MAX, node, "transactionIndex", error)) !=
+			EVM_OK ||
 		(status = number_member(&log_index, INT_MAX, node, "logIndex", error)) != EVM_OK ||
 		(status = parse_topics(out, node, error)) != EVM_OK)
 		return status;
@@ -174,10 +175,10 @@ enum evm_status
 chain_parse_logs(struct evm_arena *arena, struct chain_log **out, size_t *count,
 				 const struct evm_json *node, struct evm_error *error)
 {
-	size_t		total = evm_json_array_size(node);
+	size_t total = evm_json_array_size(node);
 	struct chain_log *logs;
-	size_t		kept = 0;
-	size_t		unique = 0;
+	size_t kept = 0;
+	size_t unique = 0;
 
 	if (evm_json_kind(node) != EVM_JSON_ARRAY)
 		return evm_fail(error, EVM_ERR_SYNTAX, 0, "the logs are not an array");
@@ -217,8 +218,9 @@ is_equal_log(const struct chain_log *a, const struct chain_log *b)
 }
 
 /*
- * The search goes back to the nearest equal log of the transaction, whose ordinal says how many there were
- * before it.  A transaction of thousands of different logs costs a comparison of their first bytes per pair.
+ * The search goes back to the nearest equal log of the transaction, whose ordinal says how many
+ * there were before it. A transaction of thousands of different logs costs a comparison of their
+ * first bytes per pair.
  */
 void
 chain_number_logs(struct chain_log *logs, size_t count)
@@ -250,7 +252,7 @@ chain_bloom_may_contain(const struct chain_header *header, const uint8_t *data, 
 	evm_keccak256(&hash, data, len);
 	for (int i = 0; i < 6; i += 2)
 	{
-		unsigned	bit = ((hash.b[i] << 8) | hash.b[i + 1]) & 2047;
+		unsigned bit = ((hash.b[i] << 8) | hash.b[i + 1]) & 2047;
 
 		if ((header->bloom[CHAIN_BLOOM_BYTES - 1 - bit / 8] & (1 << (bit % 8))) == 0)
 			return false;

@@ -11,92 +11,103 @@
 #include "utils/timestamp.h"
 
 static struct db_statement cursors_in_use = {
-	.sql = "SELECT c.id, c.ceiling, c.next_block, c.next_log, c.revision, s.workflow "
-	"  FROM rflow_private.subscriptions s "
-	"  JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
-	"  JOIN rflow_private.cursors c ON c.id = s.cursor_id "
-	" WHERE s.network = $1 "
-	" ORDER BY c.next_block, c.next_log, c.id, s.workflow",
+	.sql =
+		"SELECT c.id, c.ceiling, c.next_block, c.next_log, c.revision, s.workflow "
+		"  FROM rflow_private.subscriptions s "
+		"  JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
+		"  JOIN rflow_private.cursors c ON c.id = s.cursor_id "
+		" WHERE s.network = $1 "
+		" ORDER BY c.next_block, c.next_log, c.id, s.workflow",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement homeless = {
-	.sql = "SELECT s.workflow, v.definition->'trigger'->>'ceiling', s.since "
-	"  FROM rflow_private.subscriptions s "
-	"  JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
-	"  JOIN rflow.workflow_versions v ON v.workflow = w.name AND v.version = w.version "
-	" WHERE s.network = $1 AND s.cursor_id IS NULL "
-	" ORDER BY s.since",
+	.sql =
+		"SELECT s.workflow, v.definition->'trigger'->>'ceiling', s.since "
+		"  FROM rflow_private.subscriptions s "
+		"  JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
+		"  JOIN rflow.workflow_versions v ON v.workflow = w.name AND v.version = w.version "
+		" WHERE s.network = $1 AND s.cursor_id IS NULL "
+		" ORDER BY s.since",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
-/* The shared cursor of a ceiling is the furthest one; that of a disabled workflow is kept for it alone. */
+/*
+ * The shared cursor of a ceiling is the furthest one; that of a disabled workflow is kept for it
+ * alone.
+ */
 static struct db_statement shared_cursor = {
-	.sql = "SELECT c.id FROM rflow_private.cursors c "
-	"  JOIN rflow_private.subscriptions s ON s.cursor_id = c.id "
-	"  JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
-	" WHERE c.network = $1 AND c.ceiling = $2 "
-	" ORDER BY c.next_block DESC, c.next_log DESC, c.id LIMIT 1",
+	.sql =
+		"SELECT c.id FROM rflow_private.cursors c "
+		"  JOIN rflow_private.subscriptions s ON s.cursor_id = c.id "
+		"  JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
+		" WHERE c.network = $1 AND c.ceiling = $2 "
+		" ORDER BY c.next_block DESC, c.next_log DESC, c.id LIMIT 1",
 	.types = {TEXTOID, TEXTOID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement new_cursor = {
-	.sql = "INSERT INTO rflow_private.cursors (network, ceiling, next_block) "
-	"VALUES ($1, $2, $3) RETURNING id",
+	.sql =
+		"INSERT INTO rflow_private.cursors (network, ceiling, next_block) "
+		"VALUES ($1, $2, $3) RETURNING id",
 	.types = {TEXTOID, TEXTOID, INT8OID},
-	.count = 3
+	.count = 3,
 };
 
 static struct db_statement adopt = {
 	.sql = "UPDATE rflow_private.subscriptions SET cursor_id = $2 WHERE workflow = $1",
 	.types = {TEXTOID, INT8OID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement merge = {
-	.sql = "WITH live AS ("
-	"    SELECT DISTINCT c.id, c.ceiling, c.next_block, c.next_log "
-	"      FROM rflow_private.cursors c "
-	"      JOIN rflow_private.subscriptions s ON s.cursor_id = c.id "
-	"      JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
-	"     WHERE c.network = $1), "
-	"shared AS ("
-	"    SELECT l.ceiling, l.next_block, l.next_log, min(l.id) AS id "
-	"      FROM live l GROUP BY l.ceiling, l.next_block, l.next_log) "
-	"UPDATE rflow_private.subscriptions s "
-	"   SET cursor_id = shared.id "
-	"  FROM live, shared "
-	" WHERE live.id = s.cursor_id AND live.id <> shared.id AND live.ceiling = shared.ceiling AND "
-	"       live.next_block = shared.next_block AND live.next_log = shared.next_log",
+	.sql =
+		"WITH live AS ("
+		"    SELECT DISTINCT c.id, c.ceiling, c.next_block, c.next_log "
+		"      FROM rflow_private.cursors c "
+		"      JOIN rflow_private.subscriptions s ON s.cursor_id = c.id "
+		"      JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
+		"     WHERE c.network = $1), "
+		"shared AS ("
+		"    SELECT l.ceiling, l.next_block, l.next_log, min(l.id) AS id "
+		"      FROM live l GROUP BY l.ceiling, l.next_block, l.next_log) "
+		"UPDATE rflow_private.subscriptions s "
+		"   SET cursor_id = shared.id "
+		"  FROM live, shared "
+		" WHERE live.id = s.cursor_id AND live.id <> shared.id AND live.ceiling = shared.ceiling "
+		"AND "
+		"       live.next_block = shared.next_block AND live.next_log = shared.next_log",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement delete_unused = {
-	.sql = "DELETE FROM rflow_private.cursors c "
-	" WHERE c.network = $1 AND "
-	"       NOT EXISTS (SELECT FROM rflow_private.subscriptions s WHERE s.cursor_id = c.id)",
+	.sql =
+		"DELETE FROM rflow_private.cursors c "
+		" WHERE c.network = $1 AND "
+		"       NOT EXISTS (SELECT FROM rflow_private.subscriptions s WHERE s.cursor_id = c.id)",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement advance = {
-	.sql = "UPDATE rflow_private.cursors "
-	"   SET next_block = $3, next_log = $4, revision = revision + 1 "
-	" WHERE id = $1 AND revision = $2",
+	.sql =
+		"UPDATE rflow_private.cursors "
+		"   SET next_block = $3, next_log = $4, revision = revision + 1 "
+		" WHERE id = $1 AND revision = $2",
 	.types = {INT8OID, INT8OID, INT8OID, INT4OID},
-	.count = 4
+	.count = 4,
 };
 
 /*
  * The first block of the window that is not older than a moment; block times are whole seconds.
  *
  * The chain's clock is not ours: where it is ahead (a development chain that was moved in time, a
- * server that is slow) blocks of long ago would look new.  So a block must also be no older, counted back from the newest one,
- * than the moment is by our own clock.
+ * server that is slow) blocks of long ago would look new. So a block must also be no older,
+ * counted back from the newest one, than the moment is by our own clock.
  */
 static int64
 first_block_since(const struct chain *chain, TimestampTz since)
@@ -104,7 +115,7 @@ first_block_since(const struct chain *chain, TimestampTz since)
 	TimestampTz tip_time = chain_timestamp(chain_header_at(chain, chain->tip)->timestamp);
 	TimestampTz age = Max(GetCurrentTimestamp() - since, 0);
 	TimestampTz threshold = Max(since, tip_time - age) - USECS_PER_SEC;
-	int64		number = chain->tip + 1;
+	int64 number = chain->tip + 1;
 
 	while (number > chain->first &&
 		   chain_timestamp(chain_header_at(chain, number - 1)->timestamp) > threshold)
@@ -115,7 +126,7 @@ first_block_since(const struct chain *chain, TimestampTz since)
 static int64
 find_shared_cursor(const struct chain *chain, const char *ceiling, TimestampTz since)
 {
-	Datum		values[3] = {CStringGetTextDatum(chain->network), CStringGetTextDatum(ceiling)};
+	Datum values[3] = {CStringGetTextDatum(chain->network), CStringGetTextDatum(ceiling)};
 
 	if (db_execute(&shared_cursor, values, NULL) == 1)
 		return db_int64(0, 1);
@@ -126,16 +137,16 @@ find_shared_cursor(const struct chain *chain, const char *ceiling, TimestampTz s
 
 struct homeless_workflow
 {
-	char	   *name;
-	char	   *ceiling;
+	char *name;
+	char *ceiling;
 	TimestampTz since;
 };
 
 static void
 adopt_homeless(const struct chain *chain)
 {
-	Datum		network = CStringGetTextDatum(chain->network);
-	int			count = (int) db_execute(&homeless, &network, NULL);
+	Datum network = CStringGetTextDatum(chain->network);
+	int count = (int) db_execute(&homeless, &network, NULL);
 	struct homeless_workflow *workflows = palloc(Max(count, 1) * sizeof(*workflows));
 
 	for (int i = 0; i < count; i++)
@@ -146,11 +157,11 @@ adopt_homeless(const struct chain *chain)
 	}
 	for (int i = 0; i < count; i++)
 	{
-		Datum		values[2];
+		Datum values[2];
 
 		values[0] = CStringGetTextDatum(workflows[i].name);
-		values[1] = Int64GetDatum(find_shared_cursor(chain, workflows[i].ceiling,
-													 workflows[i].since));
+		values[1] =
+			Int64GetDatum(find_shared_cursor(chain, workflows[i].ceiling, workflows[i].since));
 		(void) db_execute(&adopt, values, NULL);
 	}
 }
@@ -158,10 +169,10 @@ adopt_homeless(const struct chain *chain)
 List *
 chain_load_cursors(const struct chain *chain, int log_range)
 {
-	Datum		network = CStringGetTextDatum(chain->network);
+	Datum network = CStringGetTextDatum(chain->network);
 	struct chain_cursor *cursor = NULL;
-	List	   *cursors = NIL;
-	uint64		count;
+	List *cursors = NIL;
+	uint64 count;
 
 	adopt_homeless(chain);
 	(void) db_execute(&merge, &network, NULL);
@@ -200,7 +211,7 @@ chain_ceiling(const struct chain *chain, const struct chain_cursor *cursor)
 void
 chain_advance_cursor(struct chain_cursor *cursor, int64 next_block, int next_log)
 {
-	Datum		values[4];
+	Datum values[4];
 
 	values[0] = Int64GetDatum(cursor->id);
 	values[1] = Int64GetDatum(cursor->revision);

@@ -24,14 +24,15 @@ update(enum chain_news news, int64 fork)
 	return result;
 }
 
-static struct chain_update failure(enum chain_news news, const char *format,...) pg_attribute_printf(2, 3);
+static struct chain_update failure(enum chain_news news, const char *format, ...)
+	pg_attribute_printf(2, 3);
 
 static struct chain_update
-failure(enum chain_news news, const char *format,...)
+failure(enum chain_news news, const char *format, ...)
 {
 	struct chain_update result = {.news = news};
-	va_list		args;
-	char		text[512];
+	va_list args;
+	char text[512];
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
@@ -63,7 +64,7 @@ same_hash(const struct evm_hash *a, const struct evm_hash *b)
 static void
 add_block_call(struct rpc_batch *batch, int64 number)
 {
-	char		quantity[EVM_QUANTITY_TEXT_BYTES];
+	char quantity[EVM_QUANTITY_TEXT_BYTES];
 
 	evm_quantity_encode_u64(quantity, number);
 	rpc_batch_add(batch, "eth_getBlockByNumber", psprintf("[\"%s\",false]", quantity));
@@ -89,8 +90,8 @@ check_chain_id(const struct chain *chain, const struct rpc_answer *answer)
 {
 	struct evm_error error;
 	const char *text;
-	uint64_t	id;
-	size_t		len;
+	uint64_t id;
+	size_t len;
 
 	if (answer->outcome != RPC_RESULT)
 		return failure(CHAIN_NO_ANSWER, "eth_chainId: %s", answer->message);
@@ -137,7 +138,9 @@ chain_identify(struct chain *chain, struct rpc_client *client, bool *first_conta
 			*first_contact = true;
 		}
 		else if (!same_hash(&genesis.hash, &chain->genesis_hash))
-			result = failure(CHAIN_BROKEN, "the endpoint has another genesis block: this is not the chain that was followed");
+			result = failure(
+				CHAIN_BROKEN,
+				"the endpoint has another genesis block: this is not the chain that was followed");
 	}
 	rpc_batch_destroy(batch);
 	return result;
@@ -159,8 +162,8 @@ read_number(const struct chain *chain, const struct rpc_answer *answer)
 {
 	struct evm_error error;
 	const char *text;
-	uint64_t	number;
-	size_t		len;
+	uint64_t number;
+	size_t len;
 
 	if (answer->outcome != RPC_RESULT)
 		return failure(CHAIN_NO_ANSWER, "eth_blockNumber: %s", answer->message);
@@ -212,12 +215,15 @@ chain_poll_head(struct chain *chain, struct rpc_client *client, const struct cha
 
 /* ---- connecting ----------------------------------------------------------- */
 
-/* Headers low..high of the node, which must be a chain among themselves; NULL and the reason otherwise. */
+/*
+ * Headers low..high of the node, which must be a chain among themselves; NULL and the reason
+ * otherwise.
+ */
 static struct chain_header *
 fetch_headers(struct rpc_client *client, int64 low, int64 high, const char **why)
 {
 	struct rpc_batch *batch = rpc_batch_create(client);
-	int			count = (int) (high - low + 1);
+	int count = (int) (high - low + 1);
 	struct chain_header *headers = palloc(count * sizeof(struct chain_header));
 
 	*why = NULL;
@@ -254,7 +260,7 @@ take(struct chain *chain, const struct chain_header *header)
 static struct chain_update
 begin_window(struct chain *chain, struct rpc_client *client, const struct chain_header *head)
 {
-	int64		low = Max(head->number - FIRST_CONTACT_HEADERS + 1, 0);
+	int64 low = Max(head->number - FIRST_CONTACT_HEADERS + 1, 0);
 	const char *why;
 	struct chain_header *headers = fetch_headers(client, low, head->number, &why);
 
@@ -268,7 +274,8 @@ begin_window(struct chain *chain, struct rpc_client *client, const struct chain_
 }
 
 /*
- * The head is so far ahead that the window would not reach: the node must still have our tip, and the window begins anew.
+ * The head is so far ahead that the window would not reach: the node must still have our tip, and
+ * the window begins anew.
  */
 static struct chain_update
 jump_ahead(struct chain *chain, struct rpc_client *client, const struct chain_header *head)
@@ -280,18 +287,25 @@ jump_ahead(struct chain *chain, struct rpc_client *client, const struct chain_he
 	if (theirs == NULL)
 		return failure(CHAIN_NO_ANSWER, "%s", why);
 	if (!same_hash(&theirs->hash, &tip->hash))
-		return failure(CHAIN_BROKEN, "block " INT64_FORMAT " was replaced, and the chain is %d blocks past it: deeper than the %d blocks that are kept",
-					   tip->number, (int) Min(head->number - tip->number, PG_INT32_MAX), CHAIN_WINDOW);
+		return failure(
+			CHAIN_BROKEN,
+			"block " INT64_FORMAT
+			" was replaced, and the chain is %d blocks past it: deeper than the %d blocks that "
+			"are kept",
+			tip->number, (int) Min(head->number - tip->number, PG_INT32_MAX), CHAIN_WINDOW);
 	return begin_window(chain, client, head);
 }
 
-/* The highest block that both have, asking downwards from our tip; -2 when the node did not answer. */
+/*
+ * The highest block that both have, asking downwards from our tip; -2 when the node did not
+ * answer.
+ */
 static int64
 find_fork(struct chain *chain, struct rpc_client *client, int64 high, const char **why)
 {
 	while (high >= chain->first)
 	{
-		int64		low = Max(high - FORK_STEP + 1, chain->first);
+		int64 low = Max(high - FORK_STEP + 1, chain->first);
 		struct chain_header *theirs = fetch_headers(client, low, high, why);
 
 		if (theirs == NULL)
@@ -321,11 +335,13 @@ take_branch(struct chain *chain, struct rpc_client *client, const struct chain_h
 		if (between == NULL)
 			return failure(CHAIN_NO_ANSWER, "%s", why);
 		if (!same_hash(&between[0].parent_hash, &last->hash))
-			return failure(CHAIN_NO_ANSWER, "block " INT64_FORMAT " changed while it was read", fork + 1);
+			return failure(CHAIN_NO_ANSWER, "block " INT64_FORMAT " changed while it was read",
+						   fork + 1);
 		last = &between[head->number - fork - 2];
 	}
 	if (!same_hash(&head->parent_hash, &last->hash))
-		return failure(CHAIN_NO_ANSWER, "block " INT64_FORMAT " changed while it was read", head->number);
+		return failure(CHAIN_NO_ANSWER, "block " INT64_FORMAT " changed while it was read",
+					   head->number);
 	chain->tip = fork;
 	for (int64 number = fork + 1; number < head->number; number++)
 		take(chain, &between[number - fork - 1]);
@@ -338,7 +354,7 @@ chain_connect(struct chain *chain, struct rpc_client *client, const struct chain
 {
 	const struct chain_header *ours;
 	const char *why;
-	int64		fork;
+	int64 fork;
 
 	if (chain->tip < 0)
 		return begin_window(chain, client, head);
@@ -355,15 +371,20 @@ chain_connect(struct chain *chain, struct rpc_client *client, const struct chain
 	{
 		if (ours != NULL && same_hash(&ours->hash, &head->hash))
 			return update(CHAIN_NOTHING_NEW, chain->tip);
-		return failure(CHAIN_NO_ANSWER, "the head, block " INT64_FORMAT ", is below ours and on another branch: waiting until it is as high",
+		return failure(CHAIN_NO_ANSWER,
+					   "the head, block " INT64_FORMAT
+					   ", is below ours and on another branch: waiting until it is as high",
 					   head->number);
 	}
 	fork = find_fork(chain, client, Min(chain->tip, head->number), &why);
 	if (fork == -2)
 		return failure(CHAIN_NO_ANSWER, "%s", why);
 	if (fork == -1)
-		return failure(CHAIN_BROKEN, "no block of the last %d is on the node's chain: the reorganisation is deeper than what is kept",
-					   (int) (chain->tip - chain->first + 1));
+		return failure(
+			CHAIN_BROKEN,
+			"no block of the last %d is on the node's chain: the reorganisation is deeper than "
+			"what is kept",
+			(int) (chain->tip - chain->first + 1));
 	return take_branch(chain, client, head, fork,
 					   fork == chain->tip ? CHAIN_NEW_BLOCKS : CHAIN_REORGANISED);
 }

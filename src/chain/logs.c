@@ -50,7 +50,7 @@ static void
 append_filters(StringInfo text, const struct chain_filter *filters, int count)
 {
 	const char *separator = "";
-	bool		any_topic = false;
+	bool any_topic = false;
 
 	appendStringInfoString(text, "\"address\":[");
 	for (int i = 0; i < count; i++)
@@ -82,8 +82,8 @@ static void
 add_range_call(struct rpc_batch *batch, const struct chain_filter *filters, int count, int64 from,
 			   int64 to)
 {
-	char		low[EVM_QUANTITY_TEXT_BYTES];
-	char		high[EVM_QUANTITY_TEXT_BYTES];
+	char low[EVM_QUANTITY_TEXT_BYTES];
+	char high[EVM_QUANTITY_TEXT_BYTES];
 	StringInfoData text;
 
 	evm_quantity_encode_u64(low, from);
@@ -108,7 +108,8 @@ static bool
 is_too_much(const struct rpc_answer *answer)
 {
 	static const char *const words[] = {
-		"range", "limit", "too many", "too large", "more than", "exceed", "results", "response size"
+		"range",     "limit",  "too many", "too large",
+		"more than", "exceed", "results",  "response size",
 	};
 
 	for (int i = 0; i < (int) lengthof(words); i++)
@@ -122,9 +123,9 @@ is_too_much(const struct rpc_answer *answer)
 /* The logs of one block, in the sorted list of all. */
 struct block_logs
 {
-	int64		number;
+	int64 number;
 	const struct chain_log *logs;
-	size_t		count;
+	size_t count;
 };
 
 static struct block_logs
@@ -168,7 +169,7 @@ is_doubtful(const struct chain_header *header, const struct block_logs *block,
 {
 	for (int i = 0; i < count; i++)
 	{
-		bool		present = false;
+		bool present = false;
 
 		for (size_t j = 0; j < block->count && !present; j++)
 			present = matches(&filters[i], &block->logs[j]);
@@ -183,8 +184,8 @@ static int
 doubtful_blocks(struct block_logs *out, const struct chain *chain, const struct chain_logs *logs,
 				const struct chain_filter *filters, int count, int64 from, int64 to)
 {
-	int			doubtful = 0;
-	size_t		next = 0;
+	int doubtful = 0;
+	size_t next = 0;
 
 	for (int64 number = Max(from, chain->first); number <= to; number++)
 	{
@@ -202,7 +203,7 @@ confirm(const struct chain *chain, struct rpc_client *client, const struct block
 		int doubtful, const struct chain_filter *filters, int count)
 {
 	struct rpc_batch *batch = rpc_batch_create(client);
-	bool		confirmed;
+	bool confirmed;
 
 	for (int i = 0; i < doubtful; i++)
 	{
@@ -237,11 +238,11 @@ fetch_old_headers(struct chain_header **out, int *count, const struct chain *cha
 	struct rpc_batch *batch = rpc_batch_create(client);
 	struct evm_error error;
 	const char *why = NULL;
-	int64		last = -1;
+	int64 last = -1;
 
 	for (size_t i = 0; i < logs->count; i++)
 	{
-		char		quantity[EVM_QUANTITY_TEXT_BYTES];
+		char quantity[EVM_QUANTITY_TEXT_BYTES];
 
 		if (logs->logs[i].block_number == last || logs->logs[i].block_number >= chain->first)
 			continue;
@@ -266,12 +267,15 @@ fetch_old_headers(struct chain_header **out, int *count, const struct chain *cha
 	return why;
 }
 
-/* Every log must be in the range, in the block that the header chain has there; fills in the times. */
+/*
+ * Every log must be in the range, in the block that the header chain has there; fills in the
+ * times.
+ */
 static const char *
 check_logs(struct chain_logs *logs, const struct chain *chain, const struct chain_header *old,
 		   int old_count, int64 from, int64 to)
 {
-	int			next_old = 0;
+	int next_old = 0;
 
 	logs->timestamps = palloc(Max(logs->count, 1) * sizeof(int64));
 	for (size_t i = 0; i < logs->count; i++)
@@ -280,7 +284,8 @@ check_logs(struct chain_logs *logs, const struct chain *chain, const struct chai
 		const struct chain_header *header = chain_header_at(chain, log->block_number);
 
 		if (log->block_number < from || log->block_number > to)
-			return psprintf("the node gave a log of block " INT64_FORMAT ", which was not asked for",
+			return psprintf("the node gave a log of block " INT64_FORMAT
+							", which was not asked for",
 							(int64) log->block_number);
 		if (header == NULL)
 		{
@@ -290,7 +295,8 @@ check_logs(struct chain_logs *logs, const struct chain *chain, const struct chai
 		}
 		if (header == NULL || header->number != log->block_number ||
 			memcmp(header->hash.b, log->block_hash.b, 32) != 0)
-			return psprintf("the logs of block " INT64_FORMAT " are of another branch than its header",
+			return psprintf("the logs of block " INT64_FORMAT
+							" are of another branch than its header",
 							(int64) log->block_number);
 		logs->timestamps[i] = header->timestamp;
 	}
@@ -326,7 +332,7 @@ chain_fetch_logs(const struct chain *chain, struct rpc_client *client,
 	struct chain_header *old = NULL;
 	struct block_logs doubtful[CHAIN_WINDOW];
 	const char *why = NULL;
-	int			old_count = 0;
+	int old_count = 0;
 
 	add_range_call(batch, filters, count, from, to);
 	if (!rpc_batch_run(batch))
@@ -335,7 +341,7 @@ chain_fetch_logs(const struct chain *chain, struct rpc_client *client,
 		result = read_logs(batch, from, to);
 	if (result.outcome == CHAIN_FETCHED)
 	{
-		int			doubts = doubtful_blocks(doubtful, chain, &result, filters, count, from, to);
+		int doubts = doubtful_blocks(doubtful, chain, &result, filters, count, from, to);
 
 		if (doubts > 0 && !confirm(chain, client, doubtful, doubts, filters, count))
 			why = "the node gave no logs of a block that may have some, and did not confirm it";

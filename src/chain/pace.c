@@ -9,7 +9,10 @@
 
 /* The first poll comes this long before the expected moment … */
 #define LEAD_MS 1.5
-/* … and twice as long after each block that was there already: how long it had been there is not known. */
+/*
+ * … and twice as long after each block that was there already: how long it had been there is not
+ * known.
+ */
 #define LEAD_GROWTH 2.0
 #define LEAD_PART_OF_PERIOD 0.25
 /* Where blocks come more unevenly than the first pause, it is this part of their spread. */
@@ -18,7 +21,10 @@
 #define PAUSE_GROWTH 1.5
 /* While a block is overdue, polls are at most this part of a period apart … */
 #define PAUSE_PART_OF_PERIOD 0.1
-/* … and this far apart where the period is unknown; later than that many pauses overdue, max_ms counts. */
+/*
+ * … and this far apart where the period is unknown; later than that many pauses overdue, max_ms
+ * counts.
+ */
 #define PAUSE_UNKNOWN_MS 100.0
 #define OVERDUE_PERIODS 10.0
 #define OVERDUE_UNKNOWN_MS 30000.0
@@ -59,22 +65,22 @@ extrapolate(const struct chain_pace *pace, int index, int64_t height)
 static int
 compare_doubles(const void *left, const void *right)
 {
-	double		a = *(const double *) left;
-	double		b = *(const double *) right;
+	double a = *(const double *) left;
+	double b = *(const double *) right;
 
 	return a < b ? -1 : a > b;
 }
 
 /*
- * A sighting is late by however long its poll was late, never early: the earliest prediction is the best one.  The
- * earliest but one is taken, so that a single block that came early does not cost polls for ever.  *spread is how much later
- * the median is.
+ * A sighting is late by however long its poll was late, never early: the earliest prediction is
+ * the best one. The earliest but one is taken, so that a single block that came early does not
+ * cost polls for ever. *spread is how much later the median is.
  */
 static double
 predict(const struct chain_pace *pace, int64_t height, double *spread)
 {
-	double		at[PACE_SIGHTINGS];
-	int			chosen = pace->count > 1 ? 1 : 0;
+	double at[PACE_SIGHTINGS];
+	int chosen = pace->count > 1 ? 1 : 0;
 
 	for (int i = 0; i < pace->count; i++)
 		at[i] = extrapolate(pace, i, height);
@@ -86,15 +92,15 @@ predict(const struct chain_pace *pace, int64_t height, double *spread)
 bool
 chain_pace_is_regular(const struct chain_pace *pace)
 {
-	double		expected;
-	double		spread;
+	double expected;
+	double spread;
 
 	if (pace->period_ms <= 0 || pace->count < MIN_SIGHTINGS)
 		return false;
 	expected = predict(pace, pace->height[newest(pace)], &spread);
 	for (int i = 0; i < pace->count; i++)
 	{
-		double		off = extrapolate(pace, i, pace->height[newest(pace)]) - expected;
+		double off = extrapolate(pace, i, pace->height[newest(pace)]) - expected;
 
 		if (off > IRREGULAR_PART * pace->period_ms || off < -IRREGULAR_PART * pace->period_ms)
 			return false;
@@ -105,10 +111,10 @@ chain_pace_is_regular(const struct chain_pace *pace)
 static void
 remember(struct chain_pace *pace, int64_t height, double now_ms)
 {
-	int			first;
+	int first;
 
 	if (pace->count > 0 && height <= pace->height[newest(pace)])
-		pace->count = 0;		/* another branch, or another chain: learn anew */
+		pace->count = 0; /* another branch, or another chain: learn anew */
 	pace->seen_at[pace->next] = now_ms;
 	pace->height[pace->next] = height;
 	pace->next = (pace->next + 1) % PACE_SIGHTINGS;
@@ -123,7 +129,7 @@ remember(struct chain_pace *pace, int64_t height, double now_ms)
 static void
 adjust_lead(struct chain_pace *pace)
 {
-	double		longest = LEAD_PART_OF_PERIOD * pace->period_ms;
+	double longest = LEAD_PART_OF_PERIOD * pace->period_ms;
 
 	if (pace->missed || pace->lead_ms < LEAD_MS)
 		pace->lead_ms = LEAD_MS;
@@ -136,7 +142,7 @@ adjust_lead(struct chain_pace *pace)
 void
 chain_pace_hit(struct chain_pace *pace, int64_t height, double now_ms)
 {
-	double		spread;
+	double spread;
 
 	remember(pace, height, now_ms);
 	pace->pause_ms = pace->min_ms;
@@ -160,9 +166,9 @@ chain_pace_hit(struct chain_pace *pace, int64_t height, double now_ms)
 static double
 longest_pause(const struct chain_pace *pace, double now_ms)
 {
-	bool		regular = chain_pace_is_regular(pace);
-	double		overdue = now_ms - pace->expected_at;
-	double		pause = regular ? PAUSE_PART_OF_PERIOD * pace->period_ms : PAUSE_UNKNOWN_MS;
+	bool regular = chain_pace_is_regular(pace);
+	double overdue = now_ms - pace->expected_at;
+	double pause = regular ? PAUSE_PART_OF_PERIOD * pace->period_ms : PAUSE_UNKNOWN_MS;
 
 	if (overdue > (regular ? OVERDUE_PERIODS * pace->period_ms : OVERDUE_UNKNOWN_MS))
 		return pace->max_ms;
@@ -174,7 +180,7 @@ longest_pause(const struct chain_pace *pace, double now_ms)
 void
 chain_pace_miss(struct chain_pace *pace, double now_ms)
 {
-	double		longest = longest_pause(pace, now_ms);
+	double longest = longest_pause(pace, now_ms);
 
 	pace->missed = true;
 	pace->poll_at = now_ms + (pace->pause_ms < longest ? pace->pause_ms : longest);

@@ -17,18 +17,18 @@
 
 struct chain_pace
 {
-	double		min_ms;			/* first pause after a miss */
-	double		max_ms;			/* longest pause */
-	double		seen_at[PACE_SIGHTINGS];	/* ring */
-	int64_t		height[PACE_SIGHTINGS];
-	int			count;
-	int			next;
-	double		period_ms;		/* of a block; 0: unknown */
-	double		expected_at;	/* of the next block */
-	double		poll_at;
-	double		pause_ms;		/* after the next miss */
-	double		lead_ms;		/* of the first poll before the expected moment */
-	bool		missed;			/* a poll since the last new head found nothing */
+	double min_ms;                  /* first pause after a miss */
+	double max_ms;                  /* longest pause */
+	double seen_at[PACE_SIGHTINGS]; /* ring */
+	int64_t height[PACE_SIGHTINGS];
+	int count;
+	int next;
+	double period_ms;   /* of a block; 0: unknown */
+	double expected_at; /* of the next block */
+	double poll_at;
+	double pause_ms; /* after the next miss */
+	double lead_ms;  /* of the first poll before the expected moment */
+	bool missed;     /* a poll since the last new head found nothing */
 };
 
 extern void chain_pace_init(struct chain_pace *pace, double min_ms, double max_ms, double now_ms);
@@ -41,4 +41,4 @@ extern void chain_pace_failed(struct chain_pace *pace, double now_ms);
 /* The blocks are not evenly spaced, or nothing is known: the pace is a fixed one. */
 extern bool chain_pace_is_regular(const struct chain_pace *pace);
 
-#endif							/* CHAIN_PACE_H */
+#endif /* CHAIN_PACE_H */

@@ -19,65 +19,70 @@
 static struct db_statement network_state = {
 	.sql = "SELECT n.genesis_hash FROM rflow_private.network_states n WHERE n.network = $1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement insert_network_state = {
-	.sql = "INSERT INTO rflow_private.network_states (network, chain_id, genesis_hash) "
-	"VALUES ($1, $2, $3)",
+	.sql =
+		"INSERT INTO rflow_private.network_states (network, chain_id, genesis_hash) "
+		"VALUES ($1, $2, $3)",
 	.types = {TEXTOID, INT8OID},
-	.count = 3
+	.count = 3,
 };
 
 static struct db_statement stored_headers = {
-	.sql = "SELECT b.number, b.hash, b.parent_hash, "
-	"       extract(epoch FROM b.block_timestamp)::bigint, b.seen_at "
-	"  FROM (SELECT * FROM rflow_private.blocks b "
-	"         WHERE b.network = $1 ORDER BY b.number DESC LIMIT $2) b "
-	" ORDER BY b.number",
+	.sql =
+		"SELECT b.number, b.hash, b.parent_hash, "
+		"       extract(epoch FROM b.block_timestamp)::bigint, b.seen_at "
+		"  FROM (SELECT * FROM rflow_private.blocks b "
+		"         WHERE b.network = $1 ORDER BY b.number DESC LIMIT $2) b "
+		" ORDER BY b.number",
 	.types = {TEXTOID, INT4OID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement insert_block = {
-	.sql = "INSERT INTO rflow_private.blocks "
-	"       (network, number, hash, parent_hash, block_timestamp, base_fee_per_gas, seen_at) "
-	"VALUES ($1, $2, $3, $4, $5, $6, $7)",
+	.sql =
+		"INSERT INTO rflow_private.blocks "
+		"       (network, number, hash, parent_hash, block_timestamp, base_fee_per_gas, seen_at) "
+		"VALUES ($1, $2, $3, $4, $5, $6, $7)",
 	.types = {TEXTOID, INT8OID, InvalidOid, InvalidOid, TIMESTAMPTZOID, NUMERICOID, TIMESTAMPTZOID},
-	.count = 7
+	.count = 7,
 };
 
 static struct db_statement delete_blocks_above = {
 	.sql = "DELETE FROM rflow_private.blocks WHERE network = $1 AND number > $2",
 	.types = {TEXTOID, INT8OID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement delete_blocks_below = {
 	.sql = "DELETE FROM rflow_private.blocks WHERE network = $1 AND number < $2",
 	.types = {TEXTOID, INT8OID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement set_cursors_back = {
-	.sql = "UPDATE rflow_private.cursors "
-	"   SET next_block = $2 + 1, next_log = 0, revision = revision + 1 "
-	" WHERE network = $1 AND next_block > $2",
+	.sql =
+		"UPDATE rflow_private.cursors "
+		"   SET next_block = $2 + 1, next_log = 0, revision = revision + 1 "
+		" WHERE network = $1 AND next_block > $2",
 	.types = {TEXTOID, INT8OID},
-	.count = 2
+	.count = 2,
 };
 
-static struct db_statement note_reorganisation = {
-	.sql = "INSERT INTO rflow_private.incidents (kind, network, subject, reason, what_to_do, resolved_at) "
-	"VALUES ('reorganisation', $1, "
-	"        pg_catalog.format('%s: block %s, %s', $1, $2 + 1, pg_catalog.clock_timestamp()), "
-	"        pg_catalog.format('%s blocks were replaced', $3), "
-	"        'nothing: the new blocks were read; runs of events that are not in them stay', "
-	"        pg_catalog.clock_timestamp()) "
-	"    ON CONFLICT DO NOTHING",
-	.types = {TEXTOID, INT8OID, INT8OID},
-	.count = 3
-};
+static struct db_statement note_reorganisation =
+	{.sql =
+		 "INSERT INTO rflow_private.incidents (kind, network, subject, reason, what_to_do, "
+		 "resolved_at) "
+		 "VALUES ('reorganisation', $1, "
+		 "        pg_catalog.format('%s: block %s, %s', $1, $2 + 1, pg_catalog.clock_timestamp()), "
+		 "        pg_catalog.format('%s blocks were replaced', $3), "
+		 "        'nothing: the new blocks were read; runs of events that are not in them stay', "
+		 "        pg_catalog.clock_timestamp()) "
+		 "    ON CONFLICT DO NOTHING",
+	 .types = {TEXTOID, INT8OID, INT8OID},
+	 .count = 3};
 
 static void
 read_hash(struct evm_hash *out, uint64 row, int column)
@@ -92,8 +97,8 @@ read_hash(struct evm_hash *out, uint64 row, int column)
 void
 chain_load(struct chain *chain, const char *network, int64 chain_id)
 {
-	Datum		values[2] = {CStringGetTextDatum(network), Int32GetDatum(CHAIN_WINDOW)};
-	uint64		count;
+	Datum values[2] = {CStringGetTextDatum(network), Int32GetDatum(CHAIN_WINDOW)};
+	uint64 count;
 
 	memset(chain, 0, sizeof(*chain));
 	chain->network = MemoryContextStrdup(TopMemoryContext, network);
@@ -106,7 +111,7 @@ chain_load(struct chain *chain, const char *network, int64 chain_id)
 	count = db_execute(&stored_headers, values, NULL);
 	for (uint64 i = 0; i < count; i++)
 	{
-		int64		number = db_int64(i, 1);
+		int64 number = db_int64(i, 1);
 		struct chain_header *header = &chain->headers[number % CHAIN_WINDOW];
 
 		/* A gap would be a chain that cannot be checked: only what is above it counts. */
@@ -126,7 +131,7 @@ chain_load(struct chain *chain, const char *network, int64 chain_id)
 void
 chain_store_genesis(const struct chain *chain)
 {
-	Datum		values[3];
+	Datum values[3];
 
 	insert_network_state.types[2] = db_types()->hex;
 	values[0] = CStringGetTextDatum(chain->network);
@@ -138,7 +143,7 @@ chain_store_genesis(const struct chain *chain)
 static void
 store_header(const struct chain *chain, const struct chain_header *header)
 {
-	Datum		values[7];
+	Datum values[7];
 
 	insert_block.types[2] = insert_block.types[3] = db_types()->hex;
 	values[0] = CStringGetTextDatum(chain->network);
@@ -154,8 +159,10 @@ store_header(const struct chain *chain, const struct chain_header *header)
 static void
 store_reorganisation(const struct chain *chain, int64 fork, int64 old_tip)
 {
-	Datum		values[3] = {
-		CStringGetTextDatum(chain->network), Int64GetDatum(fork), Int64GetDatum(old_tip - fork)
+	Datum values[3] = {
+		CStringGetTextDatum(chain->network),
+		Int64GetDatum(fork),
+		Int64GetDatum(old_tip - fork),
 	};
 
 	(void) db_execute(&delete_blocks_above, values, NULL);
@@ -166,7 +173,7 @@ store_reorganisation(const struct chain *chain, int64 fork, int64 old_tip)
 void
 chain_store(struct chain *chain, const struct chain_update *update, int64 old_tip)
 {
-	Datum		values[2] = {CStringGetTextDatum(chain->network)};
+	Datum values[2] = {CStringGetTextDatum(chain->network)};
 
 	if (update->news == CHAIN_REORGANISED)
 		store_reorganisation(chain, update->fork, old_tip);

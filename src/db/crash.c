@@ -25,10 +25,10 @@ action_at(const char *name)
 {
 	size_t len = strlen(name);
 
-	if (rflow_crash_point == NULL || strncmp(rflow_crash_point, name, len) != 0 ||
-		rflow_crash_point[len] != ':')
+	if (db_crash_point == NULL || strncmp(db_crash_point, name, len) != 0 ||
+		db_crash_point[len] != ':')
 		return NULL;
-	return rflow_crash_point + len + 1;
+	return db_crash_point + len + 1;
 }
 
 /* Signals end it, and a reload of the configuration that takes the setting away. */

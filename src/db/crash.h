@@ -17,7 +17,7 @@ extern void db_crash_point_reached(const char *name);
 #define DB_CRASH_POINT(name) \
 	do \
 	{ \
-		if (unlikely(rflow_crash_point != NULL && rflow_crash_point[0] != '\0')) \
+		if (unlikely(db_crash_point != NULL && db_crash_point[0] != '\0')) \
 			db_crash_point_reached(name); \
 	} while (0)
 

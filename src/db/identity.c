@@ -58,7 +58,7 @@ db_current_identity(struct db_identity *out)
 	out->system_identifier = GetSystemIdentifier();
 	out->database = MyDatabaseId;
 	out->timeline = GetWALInsertionTimeLine();
-	out->instance_id = rflow_instance_id != NULL ? rflow_instance_id : "";
+	out->instance_id = db_instance_id != NULL ? db_instance_id : "";
 }
 
 Oid

@@ -44,10 +44,11 @@ db_act_as(struct db_identity_frame *frame, Oid owner, const char *search_path, b
 	if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(owner)))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("the owner of the workflow, role with OID %u, does not exist any more", owner),
+				 errmsg("the owner of the workflow, role with OID %u, does not exist any more",
+						owner),
 				 errhint("Update the workflow: it then belongs to whoever does.")));
-	enter(frame, owner, search_path, SECURITY_LOCAL_USERID_CHANGE |
-		  (restricted ? SECURITY_RESTRICTED_OPERATION : 0));
+	enter(frame, owner, search_path,
+		  SECURITY_LOCAL_USERID_CHANGE | (restricted ? SECURITY_RESTRICTED_OPERATION : 0));
 }
 
 void
@@ -119,8 +120,8 @@ db_abort_user_transaction(void)
 void
 db_commit_as(Oid owner)
 {
-	Oid			user;
-	int			context;
+	Oid user;
+	int context;
 
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE);

@@ -44,7 +44,7 @@ db_worker_kind_name(enum worker_kind kind)
 static int
 slot_count(void)
 {
-	return rflow_max_workers + 1;
+	return db_max_workers + 1;
 }
 
 static Size

@@ -1,6 +1,7 @@
 /*
  * personal.h
- *	  Signed messages (EIP-191, versions 0x45 "personal_sign" and 0x00) and the 65-byte form of signatures.
+ *	  Signed messages (EIP-191, versions 0x45 "personal_sign" and 0x00) and the 65-byte form of
+ *	  signatures.
  */
 #ifndef EVM_PERSONAL_H
 #define EVM_PERSONAL_H

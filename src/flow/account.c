@@ -3,8 +3,8 @@
  *	  Reads what sending from a relayer needs to know, and keeps it.
  *
  * Every send asks, and what it asks changes with the definitions only: rflow.relayers and
- * rflow.relayer_grants raise the generation, and so does an address that a relayer process makes known.  Whether
- * roles are members of each other is not kept.
+ * rflow.relayer_grants raise the generation, and so does an address that a relayer process makes
+ * known. Whether roles are members of each other is not kept.
  */
 #include "postgres.h"
 
@@ -18,23 +18,25 @@
 #include "utils/memutils.h"
 
 static struct db_statement address_of_relayer = {
-	.sql = "SELECT s.address FROM rflow_private.relayer_states s "
-	" WHERE s.relayer = $1 AND s.address IS NOT NULL",
+	.sql =
+		"SELECT s.address FROM rflow_private.relayer_states s "
+		" WHERE s.relayer = $1 AND s.address IS NOT NULL",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement account_is_busy = {
-	.sql = "SELECT EXISTS (SELECT FROM rflow_private.due d "
-	"                WHERE d.kind = 'send' AND d.owner = $1) OR "
-	"       EXISTS (SELECT FROM rflow_private.nonces n "
-	"                WHERE n.chain_id = $2 AND n.address = $3 AND NOT n.settled)",
+	.sql =
+		"SELECT EXISTS (SELECT FROM rflow_private.due d "
+		"                WHERE d.kind = 'send' AND d.owner = $1) OR "
+		"       EXISTS (SELECT FROM rflow_private.nonces n "
+		"                WHERE n.chain_id = $2 AND n.address = $3 AND NOT n.settled)",
 	.types = {TEXTOID, INT8OID, InvalidOid},
-	.count = 3
+	.count = 3,
 };
 
 static MemoryContext kept_context = NULL;
-static List *kept = NIL;		/* struct flow_account */
+static List *kept = NIL; /* struct flow_account */
 static uint64 kept_generation = 0;
 
 /* Whoever changes definitions is waited for: what is read now is what the generation stands for. */
@@ -42,8 +44,8 @@ static void
 forget_old(void)
 {
 	if (kept_context == NULL)
-		kept_context = AllocSetContextCreate(TopMemoryContext, "rflow accounts",
-											 ALLOCSET_SMALL_SIZES);
+		kept_context =
+			AllocSetContextCreate(TopMemoryContext, "rflow accounts", ALLOCSET_SMALL_SIZES);
 	if (kept_generation == db_definitions_generation())
 		return;
 	MemoryContextReset(kept_context);
@@ -54,7 +56,7 @@ forget_old(void)
 static bool
 read_address(struct evm_address *out, const char *relayer)
 {
-	Datum		name = CStringGetTextDatum(relayer);
+	Datum name = CStringGetTextDatum(relayer);
 
 	if (db_execute(&address_of_relayer, &name, NULL) != 1)
 		return false;
@@ -67,7 +69,7 @@ static struct flow_account *
 read_account(const char *relayer)
 {
 	struct evm_address address = {{0}};
-	bool		known = read_address(&address, relayer);
+	bool known = read_address(&address, relayer);
 	MemoryContext old = CurrentMemoryContext;
 	struct flow_account *account;
 
@@ -87,10 +89,10 @@ read_account(const char *relayer)
 const struct flow_account *
 flow_account_find(const char *relayer)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	forget_old();
-	foreach(cell, kept)
+	foreach (cell, kept)
 	{
 		struct flow_account *account = lfirst(cell);
 
@@ -103,7 +105,7 @@ flow_account_find(const char *relayer)
 bool
 flow_account_is_busy(const struct flow_account *account, int64 chain_id)
 {
-	Datum		values[3];
+	Datum values[3];
 
 	account_is_busy.types[2] = db_types()->address;
 	values[0] = CStringGetTextDatum(account->relayer);

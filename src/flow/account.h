@@ -14,17 +14,18 @@ struct flow_account
 {
 	const char *relayer;
 	const struct relay_grants *grants;
-	bool		known;			/* address is set */
+	bool known; /* address is set */
 	struct evm_address address;
 };
 
 /*
- * The account of a relayer.  In a transaction with an SPI connection; valid until the next call and the end of
- * the transaction.  The tables are read once, and again when the definitions have changed or while the address is not known.
+ * The account of a relayer. In a transaction with an SPI connection; valid until the next call
+ * and the end of the transaction. The tables are read once, and again when the definitions have
+ * changed or while the address is not known.
  */
 extern const struct flow_account *flow_account_find(const char *relayer);
 
 /* True when the account has queued sends, or nonces that are not settled.  Reads the tables. */
 extern bool flow_account_is_busy(const struct flow_account *account, int64 chain_id);
 
-#endif							/* FLOW_ACCOUNT_H */
+#endif /* FLOW_ACCOUNT_H */

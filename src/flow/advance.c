@@ -2,9 +2,9 @@
  * advance.c
  *	  Takes runs as far as they go in this process, wave by wave.
  *
- * A wave: evaluate the expressions of all runs at the same step in one statement, collect the calls
- * of all runs into one batch, send it, apply the answers.  Nothing is written; the steps' outcomes stay in the runs
- * until claim.c or journal.c writes them.
+ * A wave: evaluate the expressions of all runs at the same step in one statement, collect the
+ * calls of all runs into one batch, send it, apply the answers. Nothing is written; the steps'
+ * outcomes stay in the runs until claim.c or journal.c writes them.
  */
 #include "postgres.h"
 
@@ -31,11 +31,14 @@ is_ours(const struct flow_run *run, const struct flow_turn *turn)
 	return !step->kind->calls_network || strcmp(step->target.network, turn->network) == 0;
 }
 
-/* The runs that are in hand; those that are at their end, or at a step of somebody else, are put down. */
+/*
+ * The runs that are in hand; those that are at their end, or at a step of somebody else, are put
+ * down.
+ */
 static int
 collect_running(struct flow_run **out, struct flow_run **runs, int count, struct flow_turn *turn)
 {
-	int			running = 0;
+	int running = 0;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -58,7 +61,7 @@ collect_running(struct flow_run **out, struct flow_run **runs, int count, struct
 }
 
 /* Applies a verdict to each run of a group: an error fails the step. */
-typedef void (*verdict_function) (struct flow_run *run, const struct flow_evaluation *evaluation);
+typedef void (*verdict_function)(struct flow_run *run, const struct flow_evaluation *evaluation);
 
 static void
 judge_run_if(struct flow_run *run, const struct flow_evaluation *evaluation)
@@ -86,27 +89,30 @@ values_of(const struct flow_step *step)
 }
 
 /*
- * Evaluates one field of the current steps, each group of runs at the same step of the same version together.
+ * Evaluates one field of the current steps, each group of runs at the same step of the same
+ * version together.
  */
 static void
-evaluate_groups(struct flow_run **runs, int count, struct flow_expression *(*field) (const struct flow_step *),
+evaluate_groups(struct flow_run **runs, int count,
+				struct flow_expression *(*field)(const struct flow_step *),
 				verdict_function verdict)
 {
 	struct flow_run **group = palloc(count * sizeof(struct flow_run *));
-	bool	   *done = palloc0(count * sizeof(bool));
+	bool *done = palloc0(count * sizeof(bool));
 
 	for (int i = 0; i < count; i++)
 	{
 		struct flow_step *step = current_step(runs[i]);
 		struct flow_expression *expression = field(step);
 		struct flow_evaluation *evaluations;
-		int			size = 0;
+		int size = 0;
 
 		if (done[i] || expression == NULL)
 			continue;
 		for (int j = i; j < count; j++)
 		{
-			if (!done[j] && runs[j]->definition == runs[i]->definition && current_step(runs[j]) == step)
+			if (!done[j] && runs[j]->definition == runs[i]->definition &&
+				current_step(runs[j]) == step)
 			{
 				done[j] = true;
 				group[size++] = runs[j];
@@ -127,7 +133,7 @@ evaluate_groups(struct flow_run **runs, int count, struct flow_expression *(*fie
 static int
 still_running(struct flow_run **runs, int count, const int *steps)
 {
-	int			kept = 0;
+	int kept = 0;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -140,7 +146,7 @@ still_running(struct flow_run **runs, int count, const int *steps)
 static int *
 steps_of(struct flow_run **runs, int count)
 {
-	int		   *steps = palloc(Max(count, 1) * sizeof(int));
+	int *steps = palloc(Max(count, 1) * sizeof(int));
 
 	for (int i = 0; i < count; i++)
 		steps[i] = runs[i]->next_step;
@@ -150,9 +156,9 @@ steps_of(struct flow_run **runs, int count)
 /* Returns how many runs are left, at the front of the array. */
 static int
 evaluate_field(struct flow_run **runs, int count,
-			   struct flow_expression *(*field) (const struct flow_step *), verdict_function verdict)
+			   struct flow_expression *(*field)(const struct flow_step *), verdict_function verdict)
 {
-	int		   *steps = steps_of(runs, count);
+	int *steps = steps_of(runs, count);
 
 	evaluate_groups(runs, count, field, verdict);
 	return still_running(runs, count, steps);
@@ -164,7 +170,8 @@ prepare_step(struct flow_run *run, struct flow_turn *turn)
 	struct flow_step *step = current_step(run);
 
 	if (step->kind->execute != NULL)
-		flow_run_defer(run);	/* its conditions hold: the executor does it in a transaction of its own */
+		flow_run_defer(
+			run); /* its conditions hold: the executor does it in a transaction of its own */
 	else
 		step->kind->prepare(run, step, turn);
 	return rpc_batch_bytes(turn->batch) < RPC_MAX_REQUEST_BYTES / 2;
@@ -197,12 +204,13 @@ ask_later(struct flow_run *run, struct flow_turn *turn)
 }
 
 /*
- * Calls a function for runs from first on, in read transactions, until it returns false; returns the index behind the last
- * one.  A run for which it raises fails at its step, and the others go on in another transaction.
+ * Calls a function for runs from first on, in read transactions, until it returns false; returns
+ * the index behind the last one. A run for which it raises fails at its step, and the others go
+ * on in another transaction.
  */
 static int
 guarded(struct flow_run **runs, int count, int first, struct flow_turn *turn,
-		bool (*function) (struct flow_run *run, struct flow_turn *turn))
+		bool (*function)(struct flow_run *run, struct flow_turn *turn))
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile int next = first;
@@ -222,7 +230,7 @@ guarded(struct flow_run **runs, int count, int first, struct flow_turn *turn,
 		}
 		PG_CATCH();
 		{
-			ErrorData  *error;
+			ErrorData *error;
 
 			MemoryContextSwitchTo(context);
 			error = CopyErrorData();
@@ -245,7 +253,7 @@ do_steps(struct flow_run **runs, int count, struct flow_turn *turn)
 		runs[i]->prepared_step = runs[i]->next_step;
 	for (int first = 0, next; first < count; first = next)
 	{
-		bool		answered = true;
+		bool answered = true;
 
 		turn->batch = rpc_batch_create(turn->client);
 		next = guarded(runs, count, first, turn, prepare_step);
@@ -266,7 +274,7 @@ flow_advance(struct flow_run **runs, int count, struct flow_turn *turn)
 
 	for (;;)
 	{
-		int			size = collect_running(running, runs, count, turn);
+		int size = collect_running(running, runs, count, turn);
 
 		if (size == 0)
 			return true;

@@ -1,11 +1,12 @@
 /*
  * bind.c
- *	  Parses what users wrote, alone, and puts the parse trees into the target list of our own statement.
+ *	  Parses what users wrote, alone, and puts the parse trees into the target list of our own
+ *	  statement.
  *
  * Because the text is parsed by itself and must be nothing but a list of expressions, no text can
- * change what surrounds it: "true) OR (true" does not parse.  Positions of all nodes refer
- * to one combined text, so that errors point into it; the error frame turns them into
- * positions in the field that the user wrote.
+ * change what surrounds it: "true) OR (true" does not parse. Positions of all nodes refer to one
+ * combined text, so that errors point into it; the error frame turns them into positions in the
+ * field that the user wrote.
  */
 #include "postgres.h"
 
@@ -41,12 +42,13 @@ flow_expression_add(struct flow_definition *definition, struct flow_expression *
 					const char *field, const char *text, int count)
 {
 	MemoryContext old = MemoryContextSwitchTo(definition->context);
-	int			first = expression->target_count;
+	int first = expression->target_count;
 	struct flow_source *source;
 
-	expression->sources = expression->sources == NULL ?
-		palloc(sizeof(struct flow_source)) :
-		repalloc(expression->sources, (expression->source_count + 1) * sizeof(struct flow_source));
+	expression->sources = expression->sources == NULL
+		? palloc(sizeof(struct flow_source))
+		: repalloc(expression->sources,
+				   (expression->source_count + 1) * sizeof(struct flow_source));
 	source = &expression->sources[expression->source_count++];
 	source->text = text;
 	source->field = field;
@@ -56,10 +58,10 @@ flow_expression_add(struct flow_definition *definition, struct flow_expression *
 	expression->target_count += count;
 	if (count > 0)
 	{
-		expression->targets = expression->targets == NULL ?
-			palloc(count * sizeof(struct flow_value_target)) :
-			repalloc(expression->targets,
-					 expression->target_count * sizeof(struct flow_value_target));
+		expression->targets = expression->targets == NULL
+			? palloc(count * sizeof(struct flow_value_target))
+			: repalloc(expression->targets,
+					   expression->target_count * sizeof(struct flow_value_target));
 		memset(&expression->targets[first], 0, count * sizeof(struct flow_value_target));
 	}
 	MemoryContextSwitchTo(old);
@@ -70,7 +72,7 @@ flow_expression_add(struct flow_definition *definition, struct flow_expression *
 static int
 source_offset(const struct flow_expression *expression, int index)
 {
-	int			offset = SELECT_WORD_BYTES;
+	int offset = SELECT_WORD_BYTES;
 
 	for (int i = 0; i < index; i++)
 		offset += strlen(expression->sources[i].text) + strlen(",\n");
@@ -93,11 +95,11 @@ flow_expression_text(const struct flow_expression *expression)
 static void
 transpose_position(const struct flow_expression *expression, int position)
 {
-	char	   *text = flow_expression_text(expression);
+	char *text = flow_expression_text(expression);
 
 	for (int i = expression->source_count - 1; i >= 0; i--)
 	{
-		int			start = pg_mbstrlen_with_len(text, source_offset(expression, i));
+		int start = pg_mbstrlen_with_len(text, source_offset(expression, i));
 
 		if (position > start)
 		{
@@ -171,9 +173,9 @@ parse_source(const struct flow_expression *expression, int index)
 {
 	const struct flow_source *source = &expression->sources[index];
 	StringInfoData text;
-	List	   *statements;
+	List *statements;
 	SelectStmt *select;
-	ListCell   *cell;
+	ListCell *cell;
 
 	if (source->text[strspn(source->text, " \t\r\n\f")] == '\0')
 		return NIL;
@@ -181,26 +183,26 @@ parse_source(const struct flow_expression *expression, int index)
 	appendStringInfoSpaces(&text, source_offset(expression, index) - SELECT_WORD_BYTES);
 	appendStringInfo(&text, SELECT_WORD "%s", source->text);
 	statements = raw_parser(text.data, RAW_PARSE_DEFAULT);
-	select = list_length(statements) == 1 ?
-		(SelectStmt *) linitial_node(RawStmt, statements)->stmt : NULL;
+	select = list_length(statements) == 1 ? (SelectStmt *) linitial_node(RawStmt, statements)->stmt
+										  : NULL;
 	if (select == NULL || !IsA(select, SelectStmt) || !is_bare_select(select))
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
 				 errmsg("%s is not an expression", where_text(expression, source)),
 				 errdetail("It reads: %s", source->text),
 				 errhint("Put a whole query in parentheses: (SELECT …).")));
-	foreach(cell, select->targetList)
+	foreach (cell, select->targetList)
 	{
-		ResTarget  *target = lfirst_node(ResTarget, cell);
-		bool		star = IsA(target->val, ColumnRef) &&
-			IsA(llast(((ColumnRef *) target->val)->fields), A_Star);
+		ResTarget *target = lfirst_node(ResTarget, cell);
+		bool star =
+			IsA(target->val, ColumnRef) && IsA(llast(((ColumnRef *) target->val)->fields), A_Star);
 
 		if (target->name != NULL || star)
 			ereport(ERROR,
 					(errcode(ERRCODE_SYNTAX_ERROR),
-					 star ? errmsg("%s cannot contain *", where_text(expression, source)) :
-					 errmsg("%s cannot contain an alias (\"%s\")", where_text(expression, source),
-							target->name),
+					 star ? errmsg("%s cannot contain *", where_text(expression, source))
+						  : errmsg("%s cannot contain an alias (\"%s\")",
+								   where_text(expression, source), target->name),
 					 errposition(pg_mbstrlen_with_len(text.data, target->location) + 1)));
 	}
 	return select->targetList;
@@ -214,8 +216,8 @@ check_count(const struct flow_expression *expression, const struct flow_source *
 	if (strcmp(source->field, "args") == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: %d arguments are wanted, not %d",
-						where_text(expression, source), source->target_count, count),
+				 errmsg("%s: %d arguments are wanted, not %d", where_text(expression, source),
+						source->target_count, count),
 				 errdetail("It reads: %s", source->text)));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -226,7 +228,7 @@ check_count(const struct flow_expression *expression, const struct flow_source *
 static Node *
 coerced(const struct flow_value_target *target, Node *value)
 {
-	TypeCast   *cast = makeNode(TypeCast);
+	TypeCast *cast = makeNode(TypeCast);
 
 	cast->arg = value;
 	cast->typeName = makeTypeNameFromOid(target->type, -1);
@@ -237,8 +239,8 @@ coerced(const struct flow_value_target *target, Node *value)
 RawStmt *
 flow_bind(struct flow_definition *definition, struct flow_expression *expression, bool coerce)
 {
-	char	   *text = flow_scope_statement(&definition->scope, definition, expression->position);
-	RawStmt    *statement = linitial_node(RawStmt, raw_parser(text, RAW_PARSE_DEFAULT));
+	char *text = flow_scope_statement(&definition->scope, definition, expression->position);
+	RawStmt *statement = linitial_node(RawStmt, raw_parser(text, RAW_PARSE_DEFAULT));
 	SelectStmt *select = castNode(SelectStmt, statement->stmt);
 
 	if (!coerce)
@@ -246,14 +248,17 @@ flow_bind(struct flow_definition *definition, struct flow_expression *expression
 	for (int i = 0; i < expression->source_count; i++)
 	{
 		const struct flow_source *source = &expression->sources[i];
-		List	   *targets = parse_source(expression, i);
+		List *targets = parse_source(expression, i);
 
 		check_count(expression, source, list_length(targets));
 		for (int j = 0; j < source->target_count; j++)
 		{
-			ResTarget  *target = list_nth_node(ResTarget, targets, j);
+			ResTarget *target = list_nth_node(ResTarget, targets, j);
 
-			/* A name is given because none can be made of a cast to a type known by its OID alone. */
+			/*
+			 * A name is given because none can be made of a cast to a type known by its OID
+			 * alone.
+			 */
 			target->name = "value";
 			if (coerce)
 				target->val = coerced(&expression->targets[source->first_target + j], target->val);
@@ -266,7 +271,7 @@ flow_bind(struct flow_definition *definition, struct flow_expression *expression
 static int
 depth_of(ParseState *pstate)
 {
-	int			depth = 0;
+	int depth = 0;
 
 	while (pstate->parentParseState != NULL)
 	{
@@ -280,13 +285,12 @@ void
 flow_refuse_column(ParseState *pstate, const struct flow_definition *definition, int position,
 				   const char *alias, const char *name, int location)
 {
-	char	   *names = flow_scope_names(definition, alias, position);
+	char *names = flow_scope_names(definition, alias, position);
 
 	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_COLUMN),
-			 errmsg("%s.%s does not exist", alias, name),
-			 names[0] != '\0' ? errhint("%s has %s.", alias, names) :
-			 errhint("%s has no columns.", alias),
+			(errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("%s.%s does not exist", alias, name),
+			 names[0] != '\0' ? errhint("%s has %s.", alias, names)
+							  : errhint("%s has no columns.", alias),
 			 parser_errposition(pstate, location)));
 }
 
@@ -294,29 +298,31 @@ void
 flow_refuse_alias(ParseState *pstate, const struct flow_definition *definition, int position,
 				  const char *alias, const char *name, int location)
 {
-	bool		is_jsonb = flow_scope_find(definition, NULL, alias, position) != NULL;
+	bool is_jsonb = flow_scope_find(definition, NULL, alias, position) != NULL;
 
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_TABLE),
-			 is_jsonb ? errmsg("%s is jsonb and has no columns", alias) :
-			 errmsg("there is no \"%s\" here", alias),
-			 is_jsonb ? errhint("Write %s->>'%s'.", alias, name) :
-			 errhint("What can be named here: %s.", flow_scope_aliases(definition, position)),
+			 is_jsonb ? errmsg("%s is jsonb and has no columns", alias)
+					  : errmsg("there is no \"%s\" here", alias),
+			 is_jsonb
+				 ? errhint("Write %s->>'%s'.", alias, name)
+				 : errhint("What can be named here: %s.", flow_scope_aliases(definition, position)),
 			 parser_errposition(pstate, location)));
 }
 
 /*
- * alias.x must be a column where alias is one of ours: PostgreSQL would otherwise read event.count as count(event).
+ * alias.x must be a column where alias is one of ours: PostgreSQL would otherwise read
+ * event.count as count(event).
  */
 static Node *
 check_reference(ParseState *pstate, ColumnRef *reference)
 {
 	struct flow_parser *parser = pstate->p_ref_hook_state;
-	int			position = parser->expression->position;
+	int position = parser->expression->position;
 	ParseNamespaceItem *item;
-	int			levels_up;
-	char	   *alias;
-	char	   *name;
+	int levels_up;
+	char *alias;
+	char *name;
 
 	if (list_length(reference->fields) != 2 || !IsA(lsecond(reference->fields), String))
 		return NULL;
@@ -326,26 +332,28 @@ check_reference(ParseState *pstate, ColumnRef *reference)
 	if (item == NULL)
 		flow_refuse_alias(pstate, parser->definition, position, alias, name, reference->location);
 	/* An alias of the user's own sub-select is none of our business. */
-	if (levels_up == depth_of(pstate) && flow_scope_names(parser->definition, alias, position) != NULL &&
+	if (levels_up == depth_of(pstate) &&
+		flow_scope_names(parser->definition, alias, position) != NULL &&
 		flow_scope_find(parser->definition, alias, name, position) == NULL)
 		flow_refuse_column(pstate, parser->definition, position, alias, name, reference->location);
 	return NULL;
 }
 
 /*
- * A name alone is a column of the user's own sub-select, or vars or input.  Others of ours are written with their alias:
- * a step that is added later may have the same name.
+ * A name alone is a column of the user's own sub-select, or vars or input. Others of ours are
+ * written with their alias: a step that is added later may have the same name.
  */
 static Node *
 check_bare_name(ParseState *pstate, ColumnRef *reference, Node *var)
 {
 	struct flow_parser *parser = pstate->p_ref_hook_state;
-	int			position = parser->expression->position;
+	int position = parser->expression->position;
 	const char *name;
-	char	   *owners;
+	char *owners;
 
 	if (list_length(reference->fields) != 1 || var == NULL || !IsA(var, Var) ||
-		((Var *) var)->varattno == InvalidAttrNumber || ((Var *) var)->varlevelsup != depth_of(pstate))
+		((Var *) var)->varattno == InvalidAttrNumber ||
+		((Var *) var)->varlevelsup != depth_of(pstate))
 		return NULL;
 	name = strVal(linitial(reference->fields));
 	if (flow_scope_find(parser->definition, NULL, name, position) != NULL)
@@ -353,8 +361,8 @@ check_bare_name(ParseState *pstate, ColumnRef *reference, Node *var)
 	owners = flow_scope_owners(parser->definition, name, position);
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
-			 owners[0] == '\0' ? errmsg("column \"%s\" does not exist", name) :
-			 errmsg("\"%s\" must name what it belongs to", name),
+			 owners[0] == '\0' ? errmsg("column \"%s\" does not exist", name)
+							   : errmsg("\"%s\" must name what it belongs to", name),
 			 owners[0] != '\0' ? errhint("Write %s.", owners) : 0,
 			 parser_errposition(pstate, reference->location)));
 	return NULL;

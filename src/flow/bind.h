@@ -23,7 +23,8 @@ struct flow_error_frame
 	struct flow_expression *expression;
 };
 
-extern void flow_push_error_frame(struct flow_error_frame *frame, struct flow_definition *definition,
+extern void flow_push_error_frame(struct flow_error_frame *frame,
+								  struct flow_definition *definition,
 								  struct flow_expression *expression);
 extern void flow_pop_error_frame(struct flow_error_frame *frame);
 
@@ -31,8 +32,8 @@ extern void flow_pop_error_frame(struct flow_error_frame *frame);
 extern char *flow_expression_text(const struct flow_expression *expression);
 
 /*
- * The statement that evaluates it: with coerce the ordinal, then its targets, coerced; without, the targets as they
- * are.  Raises on what is not exactly the wanted number of expressions.
+ * The statement that evaluates it: with coerce the ordinal, then its targets, coerced; without,
+ * the targets as they are. Raises on what is not exactly the wanted number of expressions.
  */
 extern RawStmt *flow_bind(struct flow_definition *definition, struct flow_expression *expression,
 						  bool coerce);
@@ -48,13 +49,13 @@ extern void flow_parser_setup(ParseState *pstate, void *arg);
 /* Raise: alias has no such column; nothing is called alias at this position. */
 extern void flow_refuse_column(ParseState *pstate, const struct flow_definition *definition,
 							   int position, const char *alias, const char *name, int location)
-			pg_attribute_noreturn();
+	pg_attribute_noreturn();
 extern void flow_refuse_alias(ParseState *pstate, const struct flow_definition *definition,
 							  int position, const char *alias, const char *name, int location)
-			pg_attribute_noreturn();
+	pg_attribute_noreturn();
 
 /* A query environment that offers the scope; rows may be NULL (for analysis alone). */
 extern QueryEnvironment *flow_scope_environment(const struct flow_scope *scope,
 												Tuplestorestate *rows);
 
-#endif							/* FLOW_BIND_H */
+#endif /* FLOW_BIND_H */

@@ -17,7 +17,7 @@
 static bool
 find_division(Node *node, void *context)
 {
-	int		   *location = context;
+	int *location = context;
 
 	if (node == NULL)
 		return false;
@@ -34,7 +34,7 @@ find_division(Node *node, void *context)
 static void
 check_integral(ParseState *pstate, const struct flow_value_target *target, Node *value, Oid type)
 {
-	int			location = -2;
+	int location = -2;
 
 	if (type == FLOAT4OID || type == FLOAT8OID)
 		ereport(ERROR,
@@ -55,8 +55,8 @@ check_integral(ParseState *pstate, const struct flow_value_target *target, Node 
 static void
 check_target(ParseState *pstate, const struct flow_value_target *target, TargetEntry *entry)
 {
-	Node	   *value = (Node *) entry->expr;
-	Oid			type = exprType(value);
+	Node *value = (Node *) entry->expr;
+	Oid type = exprType(value);
 
 	if (target->as_text)
 		return;
@@ -74,9 +74,10 @@ check_target(ParseState *pstate, const struct flow_value_target *target, TargetE
 static void
 check_query(const struct flow_expression *expression, const Query *query)
 {
-	const char *forbidden = query->hasAggs ? "aggregate functions" :
-		query->hasWindowFuncs ? "window functions" :
-		query->hasTargetSRFs ? "set-returning functions" : NULL;
+	const char *forbidden = query->hasAggs ? "aggregate functions"
+		: query->hasWindowFuncs            ? "window functions"
+		: query->hasTargetSRFs             ? "set-returning functions"
+										   : NULL;
 
 	if (forbidden != NULL)
 		ereport(ERROR,
@@ -85,14 +86,17 @@ check_query(const struct flow_expression *expression, const Query *query)
 				 errhint("They are allowed inside a sub-select: (SELECT …).")));
 }
 
-/* Types are looked at before coercion, with literals still unknown; then it is analysed as it will run. */
+/*
+ * Types are looked at before coercion, with literals still unknown; then it is analysed as it
+ * will run.
+ */
 static void
 check_expression(struct flow_definition *definition, struct flow_expression *expression)
 {
 	struct flow_parser parser = {definition, expression};
 	struct flow_error_frame frame;
 	ParseState *pstate = make_parsestate(NULL);
-	Query	   *query;
+	Query *query;
 
 	flow_push_error_frame(&frame, definition, expression);
 	pstate->p_sourcetext = flow_expression_text(expression);

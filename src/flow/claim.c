@@ -2,8 +2,9 @@
  * claim.c
  *	  Writes what flow_advance has found out: one statement per table, rows from tuplestores.
  *
- * The statements read ephemeral named relations instead of arrays of parameters: their plans are made
- * once, they carry NULLs and our own types, and a row costs the same in a claim of one and of 256.
+ * The statements read ephemeral named relations instead of arrays of parameters: their plans are
+ * made once, they carry NULLs and our own types, and a row costs the same in a claim of one and
+ * of 256.
  */
 #include "postgres.h"
 
@@ -21,86 +22,135 @@
 
 enum
 {
-	RUN_KEY, RUN_ID, RUN_WORKFLOW, RUN_VERSION, RUN_INCARNATION, RUN_OWNER, RUN_STATE,
-	RUN_NEXT_STEP, RUN_NETWORK, RUN_BLOCK_NUMBER, RUN_BLOCK_HASH, RUN_BLOCK_TIMESTAMP,
-	RUN_TRANSACTION_HASH, RUN_TRANSACTION_INDEX, RUN_LOG_INDEX, RUN_ADDRESS, RUN_EVENT, RUN_INPUT,
-	RUN_ERROR, RUN_CREATED_AT, RUN_FINISHED_AT, RUN_COLUMNS
+	RUN_KEY,
+	RUN_ID,
+	RUN_WORKFLOW,
+	RUN_VERSION,
+	RUN_INCARNATION,
+	RUN_OWNER,
+	RUN_STATE,
+	RUN_NEXT_STEP,
+	RUN_NETWORK,
+	RUN_BLOCK_NUMBER,
+	RUN_BLOCK_HASH,
+	RUN_BLOCK_TIMESTAMP,
+	RUN_TRANSACTION_HASH,
+	RUN_TRANSACTION_INDEX,
+	RUN_LOG_INDEX,
+	RUN_ADDRESS,
+	RUN_EVENT,
+	RUN_INPUT,
+	RUN_ERROR,
+	RUN_CREATED_AT,
+	RUN_FINISHED_AT,
+	RUN_COLUMNS
 };
 
-static struct row_shape run_shape = {
-	.name = "rflow claim",
-	.columns = {
-		{"key", HEX_COLUMN}, {"id", UUIDOID}, {"workflow", TEXTOID}, {"version", INT4OID},
-		{"incarnation", INT4OID}, {"owner", REGROLEOID}, {"state", TEXTOID},
-		{"next_step", INT4OID}, {"network", TEXTOID}, {"block_number", INT8OID},
-		{"block_hash", HEX_COLUMN}, {"block_timestamp", TIMESTAMPTZOID},
-		{"transaction_hash", HEX_COLUMN}, {"transaction_index", INT4OID}, {"log_index", INT4OID},
-		{"address", ADDRESS_COLUMN}, {"event", JSONBOID}, {"input", JSONBOID}, {"error", JSONBOID},
-		{"created_at", TIMESTAMPTZOID}, {"finished_at", TIMESTAMPTZOID}
-	},
-	.count = RUN_COLUMNS
-};
+static struct row_shape run_shape = {.name = "rflow claim",
+									 .columns = {{"key", HEX_COLUMN},
+												 {"id", UUIDOID},
+												 {"workflow", TEXTOID},
+												 {"version", INT4OID},
+												 {"incarnation", INT4OID},
+												 {"owner", REGROLEOID},
+												 {"state", TEXTOID},
+												 {"next_step", INT4OID},
+												 {"network", TEXTOID},
+												 {"block_number", INT8OID},
+												 {"block_hash", HEX_COLUMN},
+												 {"block_timestamp", TIMESTAMPTZOID},
+												 {"transaction_hash", HEX_COLUMN},
+												 {"transaction_index", INT4OID},
+												 {"log_index", INT4OID},
+												 {"address", ADDRESS_COLUMN},
+												 {"event", JSONBOID},
+												 {"input", JSONBOID},
+												 {"error", JSONBOID},
+												 {"created_at", TIMESTAMPTZOID},
+												 {"finished_at", TIMESTAMPTZOID}},
+									 .count = RUN_COLUMNS};
 
 static struct db_statement insert_runs = {
-	.sql = "WITH won AS ("
-	"    INSERT INTO rflow_private.occurrences (key, network, block_number) "
-	"    SELECT c.key, coalesce(c.network, ''), coalesce(c.block_number, 0) FROM \"rflow claim\" c "
-	"        ON CONFLICT (key) DO NOTHING "
-	"    RETURNING key) "
-	"INSERT INTO rflow_private.workflow_runs "
-	"       (id, workflow, version, incarnation, owner, state, next_step, network, block_number, "
-	"        block_hash, block_timestamp, transaction_hash, transaction_index, log_index, address, "
-	"        event, input, error, created_at, finished_at) "
-	"SELECT c.id, c.workflow, c.version, c.incarnation, c.owner, c.state, c.next_step, c.network, "
-	"       c.block_number, c.block_hash, c.block_timestamp, c.transaction_hash, "
-	"       c.transaction_index, c.log_index, c.address, c.event, c.input, c.error, c.created_at, "
-	"       c.finished_at "
-	"  FROM \"rflow claim\" c "
-	"  JOIN won w ON w.key = c.key "
-	"RETURNING id"
+	.sql =
+		"WITH won AS ("
+		"    INSERT INTO rflow_private.occurrences (key, network, block_number) "
+		"    SELECT c.key, coalesce(c.network, ''), coalesce(c.block_number, 0) FROM \"rflow "
+		"claim\" c "
+		"        ON CONFLICT (key) DO NOTHING "
+		"    RETURNING key) "
+		"INSERT INTO rflow_private.workflow_runs "
+		"       (id, workflow, version, incarnation, owner, state, next_step, network, "
+		"block_number, "
+		"        block_hash, block_timestamp, transaction_hash, transaction_index, log_index, "
+		"address, "
+		"        event, input, error, created_at, finished_at) "
+		"SELECT c.id, c.workflow, c.version, c.incarnation, c.owner, c.state, c.next_step, "
+		"c.network, "
+		"       c.block_number, c.block_hash, c.block_timestamp, c.transaction_hash, "
+		"       c.transaction_index, c.log_index, c.address, c.event, c.input, c.error, "
+		"c.created_at, "
+		"       c.finished_at "
+		"  FROM \"rflow claim\" c "
+		"  JOIN won w ON w.key = c.key "
+		"RETURNING id",
 };
 
 enum
 {
-	STEP_RUN_ID, STEP_STEP, STEP_POSITION, STEP_KIND, STEP_STATE, STEP_ATTEMPT, STEP_RESULT,
-	STEP_ERROR, STEP_TRANSACTION_ID, STEP_STARTED_AT, STEP_FINISHED_AT, STEP_COLUMNS
+	STEP_RUN_ID,
+	STEP_STEP,
+	STEP_POSITION,
+	STEP_KIND,
+	STEP_STATE,
+	STEP_ATTEMPT,
+	STEP_RESULT,
+	STEP_ERROR,
+	STEP_TRANSACTION_ID,
+	STEP_STARTED_AT,
+	STEP_FINISHED_AT,
+	STEP_COLUMNS
 };
 
-static struct row_shape step_shape = {
-	.name = "rflow journal",
-	.columns = {
-		{"run_id", UUIDOID}, {"step", TEXTOID}, {"position", INT4OID}, {"kind", TEXTOID},
-		{"state", TEXTOID}, {"attempt", INT4OID}, {"result", JSONBOID}, {"error", JSONBOID},
-		{"transaction_id", INT8OID}, {"started_at", TIMESTAMPTZOID},
-		{"finished_at", TIMESTAMPTZOID}
-	},
-	.count = STEP_COLUMNS
-};
+static struct row_shape step_shape = {.name = "rflow journal",
+									  .columns = {{"run_id", UUIDOID},
+												  {"step", TEXTOID},
+												  {"position", INT4OID},
+												  {"kind", TEXTOID},
+												  {"state", TEXTOID},
+												  {"attempt", INT4OID},
+												  {"result", JSONBOID},
+												  {"error", JSONBOID},
+												  {"transaction_id", INT8OID},
+												  {"started_at", TIMESTAMPTZOID},
+												  {"finished_at", TIMESTAMPTZOID}},
+									  .count = STEP_COLUMNS};
 
 static struct db_statement insert_steps = {
-	.sql = "INSERT INTO rflow_private.step_runs "
-	"       (run_id, step, position, kind, state, attempt, result, error, transaction_id, "
-	"        started_at, finished_at) "
-	"SELECT j.run_id, j.step, j.position, j.kind, j.state, j.attempt, j.result, j.error, "
-	"       j.transaction_id, j.started_at, j.finished_at "
-	"  FROM \"rflow journal\" j "
-	"    ON CONFLICT (run_id, step, iteration) DO UPDATE "
-	"   SET state = excluded.state, attempt = excluded.attempt, result = excluded.result, "
-	"       error = excluded.error, "
-	"       transaction_id = coalesce(excluded.transaction_id, step_runs.transaction_id), "
-	"       finished_at = excluded.finished_at"
+	.sql =
+		"INSERT INTO rflow_private.step_runs "
+		"       (run_id, step, position, kind, state, attempt, result, error, transaction_id, "
+		"        started_at, finished_at) "
+		"SELECT j.run_id, j.step, j.position, j.kind, j.state, j.attempt, j.result, j.error, "
+		"       j.transaction_id, j.started_at, j.finished_at "
+		"  FROM \"rflow journal\" j "
+		"    ON CONFLICT (run_id, step, iteration) DO UPDATE "
+		"   SET state = excluded.state, attempt = excluded.attempt, result = excluded.result, "
+		"       error = excluded.error, "
+		"       transaction_id = coalesce(excluded.transaction_id, step_runs.transaction_id), "
+		"       finished_at = excluded.finished_at",
 };
 
 static struct row_shape due_shape = {
 	.name = "rflow due",
 	.columns = {{"owner", TEXTOID}, {"wake_at", TIMESTAMPTZOID}, {"id", TEXTOID}},
-	.count = 3
+	.count = 3,
 };
 
 static struct db_statement insert_due = {
-	.sql = "INSERT INTO rflow_private.due (kind, owner, wake_at, id) "
-	"SELECT 'run', d.owner, d.wake_at, d.id FROM \"rflow due\" d "
-	"    ON CONFLICT DO NOTHING"
+	.sql =
+		"INSERT INTO rflow_private.due (kind, owner, wake_at, id) "
+		"SELECT 'run', d.owner, d.wake_at, d.id FROM \"rflow due\" d "
+		"    ON CONFLICT DO NOTHING",
 };
 
 static void
@@ -146,9 +196,9 @@ static void
 put_run(Tuplestorestate *rows, const struct flow_run *run, const char *network, TimestampTz now)
 {
 	const struct flow_definition *definition = run->definition;
-	Datum		values[RUN_COLUMNS];
-	bool		nulls[RUN_COLUMNS];
-	int			log = definition->scope.log_first;
+	Datum values[RUN_COLUMNS];
+	bool nulls[RUN_COLUMNS];
+	int log = definition->scope.log_first;
 
 	memset(nulls, true, sizeof(nulls));
 	flow_row_put(values, nulls, RUN_KEY, db_hex_datum(run->key, sizeof(run->key)));
@@ -176,13 +226,13 @@ put_run(Tuplestorestate *rows, const struct flow_run *run, const char *network, 
 static int
 keep_winners(struct flow_run **runs, int count, int won)
 {
-	int			kept = 0;
+	int kept = 0;
 
 	if (won == count)
 		return count;
 	for (int i = 0; i < count; i++)
 	{
-		bool		found = false;
+		bool found = false;
 
 		for (int j = 0; j < won && !found; j++)
 			found = memcmp(DatumGetUUIDP(db_value(j, 1, NULL))->data, runs[i]->key, UUID_LEN) == 0;
@@ -196,9 +246,9 @@ void
 flow_write_sends(struct flow_run **runs, int count, TimestampTz now)
 {
 	struct relay_send *sends;
-	int			total = 0;
-	int			next = 0;
-	ListCell   *cell;
+	int total = 0;
+	int next = 0;
+	ListCell *cell;
 
 	for (int i = 0; i < count; i++)
 		total += list_length(runs[i]->sends);
@@ -207,14 +257,14 @@ flow_write_sends(struct flow_run **runs, int count, TimestampTz now)
 	sends = palloc(total * sizeof(struct relay_send));
 	for (int i = 0; i < count; i++)
 	{
-		foreach(cell, runs[i]->sends)
+		foreach (cell, runs[i]->sends)
 			sends[next++] = *(struct relay_send *) lfirst(cell);
 	}
 	relay_queue(sends, total, now);
 	next = 0;
 	for (int i = 0; i < count; i++)
 	{
-		foreach(cell, runs[i]->sends)
+		foreach (cell, runs[i]->sends)
 			*(struct relay_send *) lfirst(cell) = sends[next++];
 	}
 }
@@ -222,9 +272,9 @@ flow_write_sends(struct flow_run **runs, int count, TimestampTz now)
 static void
 put_entry(Tuplestorestate *rows, const struct flow_run *run, const struct flow_entry *entry)
 {
-	int64		transaction_id = entry->send != NULL ? entry->send->id : entry->transaction_id;
-	Datum		values[STEP_COLUMNS];
-	bool		nulls[STEP_COLUMNS];
+	int64 transaction_id = entry->send != NULL ? entry->send->id : entry->transaction_id;
+	Datum values[STEP_COLUMNS];
+	bool nulls[STEP_COLUMNS];
 
 	memset(nulls, true, sizeof(nulls));
 	put_scope(values, nulls, STEP_RUN_ID, run, run->definition->scope.run_first);
@@ -247,12 +297,12 @@ void
 flow_write_journal(struct flow_run **runs, int count)
 {
 	Tuplestorestate *rows = flow_rows_begin(&step_shape);
-	bool		any = false;
-	ListCell   *cell;
+	bool any = false;
+	ListCell *cell;
 
 	for (int i = 0; i < count; i++)
 	{
-		foreach(cell, runs[i]->journal)
+		foreach (cell, runs[i]->journal)
 		{
 			put_entry(rows, runs[i], lfirst(cell));
 			any = true;
@@ -265,19 +315,19 @@ flow_write_journal(struct flow_run **runs, int count)
 }
 
 /*
- * Is an executor to look at it, and from when?  What was in the outbox before may have settled before:
- * then nobody tells the run any more.
+ * Is an executor to look at it, and from when? What was in the outbox before may have settled
+ * before: then nobody tells the run any more.
  */
 static bool
 is_due(const struct flow_run *run)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	if (run->state == FLOW_READY)
 		return true;
 	if (run->state != FLOW_WAITING)
 		return false;
-	foreach(cell, run->sends)
+	foreach (cell, run->sends)
 	{
 		if (((const struct relay_send *) lfirst(cell))->duplicate)
 			return true;
@@ -292,9 +342,9 @@ flow_write_due(struct flow_run **runs, int count, TimestampTz now)
 
 	for (int i = 0; i < count; i++)
 	{
-		Datum		values[3];
-		bool		nulls[3] = {false, false, false};
-		char		bucket[2] = {runs[i]->id_text[0], '\0'};
+		Datum values[3];
+		bool nulls[3] = {false, false, false};
+		char bucket[2] = {runs[i]->id_text[0], '\0'};
 
 		if (!is_due(runs[i]))
 			continue;
@@ -315,7 +365,7 @@ int
 flow_claim(struct flow_run **runs, int count, const char *network, TimestampTz now)
 {
 	Tuplestorestate *rows = flow_rows_begin(&run_shape);
-	int			won;
+	int won;
 
 	for (int i = 0; i < count; i++)
 		put_run(rows, runs[i], network, now);

@@ -25,33 +25,35 @@ parse_item(struct flow_definition *definition, const char *text)
 	struct evm_abi abi;
 	struct evm_error error;
 	enum evm_status status;
-	size_t		which;
+	size_t which;
 
 	if (text[0] == '[')
 		status = evm_abi_parse_json(definition->arena, &abi, NULL, text, strlen(text), &error);
 	else
 		status = evm_abi_parse_fragments(definition->arena, &abi, &fragment, 1, &which, &error);
 	if (status != EVM_OK)
-		db_raise(&error, psprintf("ABI of workflow \"%s\" version %d", definition->workflow,
-								  definition->version));
-	return &abi.items[0];
+		db_raise(&error,
+				 psprintf("ABI of workflow \"%s\" version %d", definition->workflow,
+						  definition->version));
+	return abi.items;
 }
 
 static void
 parse_errors(struct flow_definition *definition, struct evm_abi *out, const struct evm_json *lines)
 {
-	size_t		count = evm_json_array_size(lines);
+	size_t count = evm_json_array_size(lines);
 	struct evm_bytes *fragments = palloc(Max(count, 1) * sizeof(struct evm_bytes));
 	struct evm_error error;
-	size_t		which;
+	size_t which;
 
 	for (size_t i = 0; i < count; i++)
-		fragments[i].data = (const uint8_t *) evm_json_string(evm_json_array_get(lines, i),
-															  &fragments[i].len);
-	if (count > 0 && evm_abi_parse_fragments(definition->arena, out, fragments, count, &which,
-											 &error) != EVM_OK)
-		db_raise(&error, psprintf("errors of workflow \"%s\" version %d", definition->workflow,
-								  definition->version));
+		fragments[i].data =
+			(const uint8_t *) evm_json_string(evm_json_array_get(lines, i), &fragments[i].len);
+	if (count > 0 &&
+		evm_abi_parse_fragments(definition->arena, out, fragments, count, &which, &error) != EVM_OK)
+		db_raise(&error,
+				 psprintf("errors of workflow \"%s\" version %d", definition->workflow,
+						  definition->version));
 }
 
 void
@@ -68,8 +70,9 @@ flow_load_target(struct flow_definition *definition, struct flow_target *target,
 	if (address != NULL)
 	{
 		if (evm_address_parse(&target->address, address, strlen(address), &error) != EVM_OK)
-			db_raise(&error, psprintf("address of workflow \"%s\" version %d", definition->workflow,
-									  definition->version));
+			db_raise(&error,
+					 psprintf("address of workflow \"%s\" version %d", definition->workflow,
+							  definition->version));
 		target->has_address = true;
 	}
 	if (abi != NULL)
@@ -82,8 +85,8 @@ load_trigger(struct flow_definition *definition, const struct evm_json *json)
 {
 	struct flow_trigger *trigger = &definition->trigger;
 
-	trigger->kind = strcmp(flow_json_string(json, "kind"), "event") == 0 ?
-		FLOW_ON_EVENT : FLOW_ON_START;
+	trigger->kind =
+		strcmp(flow_json_string(json, "kind"), "event") == 0 ? FLOW_ON_EVENT : FLOW_ON_START;
 	flow_load_target(definition, &trigger->target, json);
 	trigger->ceiling = flow_json_string(json, "ceiling");
 }
@@ -101,7 +104,7 @@ load_step(struct flow_definition *definition, int index, const struct evm_json *
 	step->gas_limit_target = step->max_fee_target = -1;
 	if (run_if != NULL)
 	{
-		int			target;
+		int target;
 
 		step->run_if = flow_expression_create(definition, step);
 		target = flow_expression_add(definition, step->run_if, "run_if", run_if, 1);
@@ -120,7 +123,7 @@ load_workflow_expressions(struct flow_definition *definition, const struct evm_j
 {
 	const char *filter = flow_json_string(json, "filter");
 	const char *once_per = flow_json_string(json, "once_per");
-	int			target;
+	int target;
 
 	if (filter != NULL)
 	{
@@ -142,7 +145,7 @@ load_workflow_expressions(struct flow_definition *definition, const struct evm_j
 static Jsonb *
 load_vars(Jsonb *definition)
 {
-	JsonbValue	key = {.type = jbvString};
+	JsonbValue key = {.type = jbvString};
 	JsonbValue *vars;
 
 	key.val.string.val = "vars";

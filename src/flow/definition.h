@@ -32,88 +32,91 @@ enum flow_trigger_kind
 /* Where something is on a chain; of an event trigger, a read, or a send. */
 struct flow_target
 {
-	const char *network;		/* NULL when there is none */
-	int64		chain_id;
-	const char *contract;		/* its name, or NULL */
-	bool		has_address;
+	const char *network; /* NULL when there is none */
+	int64 chain_id;
+	const char *contract; /* its name, or NULL */
+	bool has_address;
 	struct evm_address address;
-	const struct evm_abi_item *item;	/* event or function; NULL for raw sends */
-	struct evm_abi errors;		/* custom errors of the contract, to tell reverts by */
+	const struct evm_abi_item *item; /* event or function; NULL for raw sends */
+	struct evm_abi errors;           /* custom errors of the contract, to tell reverts by */
 };
 
 struct flow_trigger
 {
 	enum flow_trigger_kind kind;
 	struct flow_target target;
-	const char *ceiling;		/* "head", a number of confirmations, "safe" or "finalized" */
+	const char *ceiling; /* "head", a number of confirmations, "safe" or "finalized" */
 };
 
 struct flow_step
 {
 	const char *name;
-	int			index;
+	int index;
 	const struct flow_step_kind *kind;
 	struct flow_target target;
 	const char *relayer;
 	const char *wait_for;
 	const char *simulate;
-	int			confirmations;	/* 0: the network's */
-	const char *statement;		/* of sql */
-	struct _SPI_plan *plan;		/* of sql: kept; NULL until it first runs */
+	int confirmations;              /* 0: the network's */
+	const char *statement;          /* of sql */
+	struct _SPI_plan *plan;         /* of sql: kept; NULL until it first runs */
 	struct flow_expression *run_if; /* NULL: always */
 	struct flow_expression *values; /* what the kind evaluates: args, value, …; NULL: nothing */
-	int			arg_count;		/* the first targets of values are the function's arguments */
-	int			value_target;	/* index in values' targets, or -1 */
-	int			recipient_target;
-	int			data_target;
-	int			gas_limit_target;
-	int			max_fee_target;
-	int			first_column;	/* its outputs in the scope */
-	int			column_count;
+	int arg_count;                  /* the first targets of values are the function's arguments */
+	int value_target;               /* index in values' targets, or -1 */
+	int recipient_target;
+	int data_target;
+	int gas_limit_target;
+	int max_fee_target;
+	int first_column; /* its outputs in the scope */
+	int column_count;
 };
 
 /* A column of the scope: what an expression can name. */
 struct flow_column
 {
-	const char *alias;			/* event, log, run, a step; NULL: vars and input, named alone */
-	const char *name;			/* folded to lower case; NULL when only arg_name works */
-	const char *arg_name;		/* "arg0", or NULL */
-	Oid			type;
-	int			step;			/* visible to steps behind this index; -1: to all */
+	const char *alias;    /* event, log, run, a step; NULL: vars and input, named alone */
+	const char *name;     /* folded to lower case; NULL when only arg_name works */
+	const char *arg_name; /* "arg0", or NULL */
+	Oid type;
+	int step; /* visible to steps behind this index; -1: to all */
 };
 
 struct flow_scope
 {
 	struct flow_column *columns;
-	int			count;
-	int			event_first;	/* columns of event.* */
-	int			log_first;
-	int			run_first;
-	int			vars;
-	int			input;
-	TupleDesc	desc;			/* an int4 "ordinal", then the columns */
+	int count;
+	int event_first; /* columns of event.* */
+	int log_first;
+	int run_first;
+	int vars;
+	int input;
+	TupleDesc desc; /* an int4 "ordinal", then the columns */
 };
 
 struct flow_definition
 {
-	MemoryContext context;		/* everything of it lives here */
+	MemoryContext context; /* everything of it lives here */
 	struct evm_arena *arena;
 	const char *workflow;
-	int			version;
-	Oid			owner;
+	int version;
+	Oid owner;
 	const char *search_path;
 	struct flow_trigger trigger;
-	struct flow_expression *filter; /* NULL: all */
-	struct flow_expression *once_per;	/* NULL: the occurrence itself */
-	Jsonb	   *vars;
+	struct flow_expression *filter;   /* NULL: all */
+	struct flow_expression *once_per; /* NULL: the occurrence itself */
+	Jsonb *vars;
 	struct flow_step *steps;
-	int			step_count;
+	int step_count;
 	struct flow_scope scope;
 
-	/* filters that raised, in a row, with one SQLSTATE; and why the workflow must be detached, once it must */
-	int			strikes;
-	int			strike_sqlstate;
-	char	   *detach_reason;
+	/*
+	 * filters that raised, in a row, with one SQLSTATE; and why the workflow must be detached,
+	 * once it must
+	 */
+	int strikes;
+	int strike_sqlstate;
+	char *detach_reason;
 };
 
 /*
@@ -150,6 +153,6 @@ extern void flow_load_target(struct flow_definition *definition, struct flow_tar
 							 const struct evm_json *json);
 
 /* The index of a step by name, or -1. */
-extern int	flow_find_step(const struct flow_definition *definition, const char *name);
+extern int flow_find_step(const struct flow_definition *definition, const char *name);
 
-#endif							/* FLOW_DEFINITION_H */
+#endif /* FLOW_DEFINITION_H */

@@ -2,9 +2,9 @@
  * evaluate.c
  *	  Runs the kept plan of an expression over the scopes of many runs at once.
  *
- * The rows are a tuplestore that the statement reads as a relation.  Values come back by ordinal in
- * the target list, never through a WHERE: the planner reorders conditions and would break a user's guard.
- * The transaction is read-only and always ends with an abort.
+ * The rows are a tuplestore that the statement reads as a relation. Values come back by ordinal
+ * in the target list, never through a WHERE: the planner reorders conditions and would break a
+ * user's guard. The transaction is read-only and always ends with an abort.
  */
 #include "postgres.h"
 
@@ -32,10 +32,10 @@ struct value_receiver
 {
 	DestReceiver base;
 	struct flow_evaluation *evaluations;
-	int			count;
-	int			seen;
-	int			targets;
-	MemoryContext context;		/* where values are copied */
+	int count;
+	int seen;
+	int targets;
+	MemoryContext context; /* where values are copied */
 };
 
 static bool
@@ -44,7 +44,7 @@ receive_slot(TupleTableSlot *slot, DestReceiver *self)
 	struct value_receiver *receiver = (struct value_receiver *) self;
 	MemoryContext old = MemoryContextSwitchTo(receiver->context);
 	struct flow_evaluation *evaluation;
-	int			ordinal;
+	int ordinal;
 
 	slot_getallattrs(slot);
 	ordinal = DatumGetInt32(slot->tts_values[0]);
@@ -61,8 +61,8 @@ receive_slot(TupleTableSlot *slot, DestReceiver *self)
 		if (attribute->attlen == -1)
 			evaluation->values[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(slot->tts_values[i + 1]));
 		else
-			evaluation->values[i] = datumCopy(slot->tts_values[i + 1], attribute->attbyval,
-											  attribute->attlen);
+			evaluation->values[i] =
+				datumCopy(slot->tts_values[i + 1], attribute->attbyval, attribute->attlen);
 	}
 	receiver->seen++;
 	MemoryContextSwitchTo(old);
@@ -84,10 +84,10 @@ static void
 prepare(struct flow_definition *definition, struct flow_expression *expression)
 {
 	struct flow_parser *parser = MemoryContextAlloc(definition->context, sizeof(*parser));
-	char	   *text = flow_expression_text(expression);
-	RawStmt    *statement = flow_bind(definition, expression, true);
+	char *text = flow_expression_text(expression);
+	RawStmt *statement = flow_bind(definition, expression, true);
 	CachedPlanSource *source = CreateCachedPlan(statement, text, CMDTAG_SELECT);
-	List	   *queries;
+	List *queries;
 
 	parser->definition = definition;
 	parser->expression = expression;
@@ -120,9 +120,9 @@ execute(struct flow_definition *definition, struct flow_expression *expression,
 	QueryEnvironment *environment = flow_scope_environment(&definition->scope, rows);
 	CachedPlan *plan = GetCachedPlan(expression->plan, NULL, CurrentResourceOwner, environment);
 	PlannedStmt *statement = linitial_node(PlannedStmt, plan->stmt_list);
-	QueryDesc  *query = CreateQueryDesc(statement, expression->plan->query_string,
-										GetActiveSnapshot(), InvalidSnapshot, &receiver->base, NULL,
-										environment, 0);
+	QueryDesc *query =
+		CreateQueryDesc(statement, expression->plan->query_string, GetActiveSnapshot(),
+						InvalidSnapshot, &receiver->base, NULL, environment, 0);
 
 	ExecutorStart(query, 0);
 	executor_run(query);
@@ -167,9 +167,9 @@ try_evaluate(struct flow_definition *definition, struct flow_expression *express
 		.evaluations = evaluations,
 		.count = count,
 		.targets = expression->target_count,
-		.context = context
+		.context = context,
 	};
-	ErrorData  *volatile error = NULL;
+	ErrorData *volatile error = NULL;
 
 	PG_TRY();
 	{
@@ -195,8 +195,8 @@ evaluate_singly(struct flow_definition *definition, struct flow_expression *expr
 				struct flow_run **runs, int count, struct flow_evaluation *evaluations,
 				ErrorData *batch_error)
 {
-	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-													   2 * rflow_statement_timeout_ms);
+	TimestampTz deadline =
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), 2 * db_statement_timeout_ms);
 
 	for (int i = 0; i < count; i++)
 	{
@@ -204,8 +204,8 @@ evaluate_singly(struct flow_definition *definition, struct flow_expression *expr
 		if (GetCurrentTimestamp() > deadline)
 			evaluations[i].error = batch_error;
 		else
-			evaluations[i].error = try_evaluate(definition, expression, &runs[i], 1,
-												&evaluations[i]);
+			evaluations[i].error =
+				try_evaluate(definition, expression, &runs[i], 1, &evaluations[i]);
 	}
 }
 
@@ -214,7 +214,7 @@ flow_evaluate(struct flow_definition *definition, struct flow_expression *expres
 			  struct flow_run **runs, int count)
 {
 	struct flow_evaluation *evaluations = palloc0(Max(count, 1) * sizeof(*evaluations));
-	ErrorData  *error;
+	ErrorData *error;
 
 	for (int i = 0; i < count; i++)
 	{

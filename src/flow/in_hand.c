@@ -15,22 +15,23 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#define WHY "user code went on after its time limit (rflow.statement_timeout), and the process had to end"
+#define WHY \
+	"user code went on after its time limit (rflow.statement_timeout), and the process had to end"
 
 static struct
 {
 	struct flow_definition *definition; /* NULL: nothing */
 	struct flow_run **runs;
-	int			count;
-}			in_hand;
+	int count;
+} in_hand;
 
-static void (*fail_runs) (struct flow_run **runs, int count, void *arg) = NULL;
+static void (*fail_runs)(struct flow_run **runs, int count, void *arg) = NULL;
 static void *fail_arg = NULL;
 
 static struct db_statement disable_workflow = {
 	.sql = "UPDATE rflow.workflows w SET enabled = false WHERE w.name = $1 AND w.enabled",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 void
@@ -39,7 +40,7 @@ flow_take_in_hand(struct flow_definition *definition, struct flow_run **runs, in
 	in_hand.definition = definition;
 	in_hand.runs = runs;
 	in_hand.count = count;
-	db_user_limits_start(rflow_statement_timeout_ms);
+	db_user_limits_start(db_statement_timeout_ms);
 }
 
 void
@@ -53,12 +54,13 @@ flow_put_down(void)
 static void
 disable(const char *workflow)
 {
-	Datum		name = CStringGetTextDatum(workflow);
+	Datum name = CStringGetTextDatum(workflow);
 
 	db_begin("disabling a workflow");
 	(void) db_execute(&disable_workflow, &name, NULL);
-	(void) flow_open_incident("time-limit", workflow, workflow, WHY,
-							  "Correct the workflow, then call rflow.enable(workflow, resume => 'cursor').");
+	(void) flow_open_incident(
+		"time-limit", workflow, workflow, WHY,
+		"Correct the workflow, then call rflow.enable(workflow, resume => 'cursor').");
 	db_commit();
 }
 
@@ -85,8 +87,7 @@ mark(int code, Datum arg)
 	in_hand.definition = NULL;
 	AbortOutOfAnyTransaction();
 	MemoryContextSwitchTo(TopMemoryContext);
-	ereport(LOG,
-			(errmsg("workflow \"%s\": " WHY, definition->workflow)));
+	ereport(LOG, (errmsg("workflow \"%s\": " WHY, definition->workflow)));
 	if (fail_runs != NULL)
 		fail(definition->workflow);
 	else
@@ -94,7 +95,7 @@ mark(int code, Datum arg)
 }
 
 void
-flow_mark_at_exit(void (*function) (struct flow_run **runs, int count, void *arg), void *arg)
+flow_mark_at_exit(void (*function)(struct flow_run **runs, int count, void *arg), void *arg)
 {
 	fail_runs = function;
 	fail_arg = arg;

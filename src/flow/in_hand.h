@@ -2,26 +2,32 @@
  * in_hand.h
  *	  Whose code this process is running, so that its end can say so.
  *
- * User code can swallow the cancel of its time limit (EXCEPTION WHEN query_canceled).  A second limit, which it
- * cannot swallow, ends the process; what then stands here is marked, or the next process would run it
- * again, for ever.
+ * User code can swallow the cancel of its time limit (EXCEPTION WHEN query_canceled). A second
+ * limit, which it cannot swallow, ends the process; what then stands here is marked, or the next
+ * process would run it again, for ever.
  */
 #ifndef FLOW_IN_HAND_H
 #define FLOW_IN_HAND_H
 
 #include "flow/run.h"
 
-/* User code for these runs begins (count may be 0): both limits start.  runs must live until flow_put_down. */
-extern void flow_take_in_hand(struct flow_definition *definition, struct flow_run **runs, int count);
+/*
+ * User code for these runs begins (count may be 0): both limits start. runs must live until
+ * flow_put_down.
+ */
+extern void flow_take_in_hand(struct flow_definition *definition, struct flow_run **runs,
+							  int count);
 
 /* It has ended, well or not: no limit is running any more. */
 extern void flow_put_down(void);
 
 /*
- * Called once at the start of a process that runs user code.  fail is called, outside a transaction, when the second limit
- * ends the process, and writes that the current step of these runs has failed; NULL for a process
- * whose runs are not written yet: the workflow is disabled instead.
+ * Called once at the start of a process that runs user code. fail is called, outside a
+ * transaction, when the second limit ends the process, and writes that the current step of these
+ * runs has failed; NULL for a process whose runs are not written yet: the workflow is disabled
+ * instead.
  */
-extern void flow_mark_at_exit(void (*fail) (struct flow_run **runs, int count, void *arg), void *arg);
+extern void flow_mark_at_exit(void (*fail)(struct flow_run **runs, int count, void *arg),
+							  void *arg);
 
-#endif							/* FLOW_IN_HAND_H */
+#endif /* FLOW_IN_HAND_H */

@@ -12,37 +12,41 @@
 #include "utils/timestamp.h"
 
 static struct db_statement open_incident = {
-	.sql = "INSERT INTO rflow_private.incidents AS i (kind, workflow, subject, reason, what_to_do, since) "
-	"VALUES ($1, $2, $3, $4, $5, $6) "
-	"    ON CONFLICT (kind, subject) DO UPDATE "
-	"   SET reason = excluded.reason, what_to_do = excluded.what_to_do, "
-	"       since = CASE WHEN i.resolved_at IS NULL THEN i.since ELSE excluded.since END, "
-	"       resolved_at = NULL "
-	"RETURNING i.since = $6",
+	.sql =
+		"INSERT INTO rflow_private.incidents AS i (kind, workflow, subject, reason, what_to_do, "
+		"since) "
+		"VALUES ($1, $2, $3, $4, $5, $6) "
+		"    ON CONFLICT (kind, subject) DO UPDATE "
+		"   SET reason = excluded.reason, what_to_do = excluded.what_to_do, "
+		"       since = CASE WHEN i.resolved_at IS NULL THEN i.since ELSE excluded.since END, "
+		"       resolved_at = NULL "
+		"RETURNING i.since = $6",
 	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID},
-	.count = 6
+	.count = 6,
 };
 
 static struct db_statement close_incidents = {
-	.sql = "UPDATE rflow_private.incidents i "
-	"   SET resolved_at = pg_catalog.clock_timestamp() "
-	" WHERE i.kind = $1 AND i.subject = ANY ($2) AND i.resolved_at IS NULL",
+	.sql =
+		"UPDATE rflow_private.incidents i "
+		"   SET resolved_at = pg_catalog.clock_timestamp() "
+		" WHERE i.kind = $1 AND i.subject = ANY ($2) AND i.resolved_at IS NULL",
 	.types = {TEXTOID, TEXTARRAYOID},
-	.count = 2
+	.count = 2,
 };
 
 static struct db_statement any_incident = {
-	.sql = "SELECT FROM rflow_private.incidents i WHERE i.kind = $1 AND i.resolved_at IS NULL LIMIT 1",
+	.sql =
+		"SELECT FROM rflow_private.incidents i WHERE i.kind = $1 AND i.resolved_at IS NULL LIMIT 1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 bool
-flow_open_incident(const char *kind, const char *workflow, const char *subject,
-				   const char *reason, const char *what_to_do)
+flow_open_incident(const char *kind, const char *workflow, const char *subject, const char *reason,
+				   const char *what_to_do)
 {
-	Datum		values[6];
-	char		nulls[] = "      ";
+	Datum values[6];
+	char nulls[] = "      ";
 
 	values[0] = CStringGetTextDatum(kind);
 	if (workflow != NULL)
@@ -60,12 +64,12 @@ flow_open_incident(const char *kind, const char *workflow, const char *subject,
 void
 flow_close_incidents(const char *kind, List *subjects)
 {
-	Datum	   *texts = palloc(Max(list_length(subjects), 1) * sizeof(Datum));
-	Datum		values[2];
-	int			count = 0;
-	ListCell   *cell;
+	Datum *texts = palloc(Max(list_length(subjects), 1) * sizeof(Datum));
+	Datum values[2];
+	int count = 0;
+	ListCell *cell;
 
-	foreach(cell, subjects)
+	foreach (cell, subjects)
 		texts[count++] = CStringGetTextDatum((const char *) lfirst(cell));
 	values[0] = CStringGetTextDatum(kind);
 	values[1] = PointerGetDatum(construct_array(texts, count, TEXTOID, -1, false, TYPALIGN_INT));
@@ -75,7 +79,7 @@ flow_close_incidents(const char *kind, List *subjects)
 bool
 flow_has_incidents(const char *kind)
 {
-	Datum		value = CStringGetTextDatum(kind);
+	Datum value = CStringGetTextDatum(kind);
 
 	return db_execute(&any_incident, &value, NULL) > 0;
 }

@@ -10,8 +10,8 @@
 #include "nodes/pg_list.h"
 
 /*
- * Opens it, or says the reason anew while it is open; true when it was not.  In the caller's transaction; needs
- * SPI.
+ * Opens it, or says the reason anew while it is open; true when it was not. In the caller's
+ * transaction; needs SPI.
  */
 extern bool flow_open_incident(const char *kind, const char *workflow, const char *subject,
 							   const char *reason, const char *what_to_do);
@@ -22,4 +22,4 @@ extern void flow_close_incidents(const char *kind, List *subjects);
 /* Is any of that kind open?  Needs SPI. */
 extern bool flow_has_incidents(const char *kind);
 
-#endif							/* FLOW_INCIDENT_H */
+#endif /* FLOW_INCIDENT_H */

@@ -2,8 +2,9 @@
  * journal.c
  *	  Runs that exist: loaded from their rows, gone on with, and written back.
  *
- * A run in hand is not locked.  Its row has a revision that every write checks and raises: whoever
- * changes the run meanwhile (a cancel, say) makes the write fail, and what was computed is thrown away.
+ * A run in hand is not locked. Its row has a revision that every write checks and raises: whoever
+ * changes the run meanwhile (a cancel, say) makes the write fail, and what was computed is thrown
+ * away.
  */
 #include "postgres.h"
 
@@ -22,61 +23,69 @@
 #include "utils/uuid.h"
 
 static struct db_statement read_runs = {
-	.sql = "SELECT r.id, r.workflow, r.version, r.incarnation, r.state, r.next_step, r.revision, "
-	"       r.block_number, r.block_hash, r.block_timestamp, r.transaction_hash, "
-	"       r.transaction_index, r.log_index, r.address, r.event, r.input, r.created_at "
-	"  FROM rflow_private.workflow_runs r "
-	" WHERE r.id = ANY ($1)",
+	.sql =
+		"SELECT r.id, r.workflow, r.version, r.incarnation, r.state, r.next_step, r.revision, "
+		"       r.block_number, r.block_hash, r.block_timestamp, r.transaction_hash, "
+		"       r.transaction_index, r.log_index, r.address, r.event, r.input, r.created_at "
+		"  FROM rflow_private.workflow_runs r "
+		" WHERE r.id = ANY ($1)",
 	.types = {UUIDARRAYOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement read_steps = {
-	.sql = "SELECT s.run_id, s.step, s.state, s.attempt, s.result, s.transaction_id, s.started_at, "
-	"       s.error IS NULL "
-	"  FROM rflow_private.step_runs s "
-	" WHERE s.run_id = ANY ($1)",
+	.sql =
+		"SELECT s.run_id, s.step, s.state, s.attempt, s.result, s.transaction_id, s.started_at, "
+		"       s.error IS NULL "
+		"  FROM rflow_private.step_runs s "
+		" WHERE s.run_id = ANY ($1)",
 	.types = {UUIDARRAYOID},
-	.count = 1
+	.count = 1,
 };
 
 enum
 {
-	ADVANCE_ID, ADVANCE_REVISION, ADVANCE_STATE, ADVANCE_NEXT_STEP, ADVANCE_ERROR,
-	ADVANCE_FINISHED_AT, ADVANCE_COLUMNS
+	ADVANCE_ID,
+	ADVANCE_REVISION,
+	ADVANCE_STATE,
+	ADVANCE_NEXT_STEP,
+	ADVANCE_ERROR,
+	ADVANCE_FINISHED_AT,
+	ADVANCE_COLUMNS
 };
 
-static struct row_shape advance_shape = {
-	.name = "rflow advance",
-	.columns = {
-		{"id", UUIDOID}, {"revision", INT4OID}, {"state", TEXTOID}, {"next_step", INT4OID},
-		{"error", JSONBOID}, {"finished_at", TIMESTAMPTZOID}
-	},
-	.count = ADVANCE_COLUMNS
-};
+static struct row_shape advance_shape = {.name = "rflow advance",
+										 .columns = {{"id", UUIDOID},
+													 {"revision", INT4OID},
+													 {"state", TEXTOID},
+													 {"next_step", INT4OID},
+													 {"error", JSONBOID},
+													 {"finished_at", TIMESTAMPTZOID}},
+										 .count = ADVANCE_COLUMNS};
 
 static struct db_statement update_runs = {
-	.sql = "UPDATE rflow_private.workflow_runs r "
-	"   SET state = a.state, next_step = a.next_step, revision = r.revision + 1, "
-	"       error = a.error, finished_at = a.finished_at "
-	"  FROM \"rflow advance\" a "
-	" WHERE r.id = a.id AND r.revision = a.revision AND r.state IN ('ready', 'waiting')"
+	.sql =
+		"UPDATE rflow_private.workflow_runs r "
+		"   SET state = a.state, next_step = a.next_step, revision = r.revision + 1, "
+		"       error = a.error, finished_at = a.finished_at "
+		"  FROM \"rflow advance\" a "
+		" WHERE r.id = a.id AND r.revision = a.revision AND r.state IN ('ready', 'waiting')",
 };
 
 /* A row of workflow_runs, before its version is known. */
 struct run_row
 {
-	pg_uuid_t	id;
+	pg_uuid_t id;
 	const char *workflow;
-	int			version;
-	int			incarnation;
+	int version;
+	int incarnation;
 	const char *state;
-	int			next_step;
-	int			revision;
-	bool		has_log;
+	int next_step;
+	int revision;
+	bool has_log;
 	struct flow_log log;
-	Jsonb	   *event;
-	Jsonb	   *input;
+	Jsonb *event;
+	Jsonb *input;
 	TimestampTz created_at;
 };
 
@@ -91,7 +100,7 @@ flow_run_is_final(const struct flow_run *run)
 static Datum
 id_array(const struct flow_due *due, int count)
 {
-	Datum	   *ids = palloc(count * sizeof(Datum));
+	Datum *ids = palloc(count * sizeof(Datum));
 
 	for (int i = 0; i < count; i++)
 		ids[i] = DirectFunctionCall1(uuid_in, CStringGetDatum(due[i].run_id));
@@ -123,8 +132,8 @@ read_log(struct flow_log *out, uint64 row)
 static Jsonb *
 read_jsonb(uint64 row, int column)
 {
-	bool		isnull;
-	Datum		value = db_value(row, column, &isnull);
+	bool isnull;
+	Datum value = db_value(row, column, &isnull);
 
 	return isnull ? NULL : DatumGetJsonbPCopy(value);
 }
@@ -132,7 +141,7 @@ read_jsonb(uint64 row, int column)
 static void
 read_run(struct run_row *out, uint64 row)
 {
-	bool		isnull;
+	bool isnull;
 
 	memcpy(out->id.data, DatumGetUUIDP(db_value(row, 1, NULL))->data, UUID_LEN);
 	out->workflow = db_text(row, 2);
@@ -156,8 +165,9 @@ restore_event(struct flow_run *run, Jsonb *event, struct evm_arena *arena)
 	const struct evm_abi_item *item = run->definition->trigger.target.item;
 
 	if (event != NULL && item != NULL)
-		flow_run_set_event(run, db_abi_params_from_jsonb(arena, item->inputs, item->input_count,
-														 event, "event"));
+		flow_run_set_event(run,
+						   db_abi_params_from_jsonb(arena, item->inputs, item->input_count, event,
+													"event"));
 }
 
 static enum flow_state
@@ -176,7 +186,7 @@ static struct flow_run *
 make_run(const struct run_row *row, struct evm_arena *arena)
 {
 	struct flow_definition *definition = flow_version(row->workflow, row->version);
-	uint8		key[32] = {0};
+	uint8 key[32] = {0};
 	struct flow_run *run;
 
 	if (definition == NULL)
@@ -211,12 +221,12 @@ find_run(struct flow_run **runs, int count, const uint8 *id)
 static void
 restore_step(struct flow_run *run, uint64 row, struct evm_arena *arena)
 {
-	int			index = flow_find_step(run->definition, db_text(row, 2));
+	int index = flow_find_step(run->definition, db_text(row, 2));
 	const char *state = db_text(row, 3);
-	Jsonb	   *result = read_jsonb(row, 5);
+	Jsonb *result = read_jsonb(row, 5);
 	struct flow_step *step;
-	bool		isnull;
-	Datum		transaction;
+	bool isnull;
+	Datum transaction;
 
 	if (index < 0)
 		return;
@@ -237,7 +247,7 @@ restore_step(struct flow_run *run, uint64 row, struct evm_arena *arena)
 static void
 restore_steps(struct flow_run **runs, int count, Datum ids, struct evm_arena *arena)
 {
-	uint64		rows = db_execute(&read_steps, &ids, NULL);
+	uint64 rows = db_execute(&read_steps, &ids, NULL);
 
 	for (uint64 i = 0; i < rows; i++)
 	{
@@ -254,7 +264,7 @@ assign_due(struct flow_run **runs, int count, struct flow_due *due, int due_coun
 {
 	for (int i = 0; i < due_count; i++)
 	{
-		int			j = 0;
+		int j = 0;
 
 		while (j < count && strcmp(runs[j]->id_text, due[i].run_id) != 0)
 			j++;
@@ -269,8 +279,8 @@ struct flow_run **
 flow_load_runs(struct flow_due *due, int due_count, struct evm_arena *arena, int *count,
 			   List **orphans)
 {
-	Datum		ids = id_array(due, due_count);
-	int			found = (int) db_execute(&read_runs, &ids, NULL);
+	Datum ids = id_array(due, due_count);
+	int found = (int) db_execute(&read_runs, &ids, NULL);
 	struct run_row *rows = palloc0(Max(found, 1) * sizeof(struct run_row));
 	struct flow_run **runs = palloc(Max(found, 1) * sizeof(struct flow_run *));
 
@@ -290,8 +300,8 @@ flow_load_runs(struct flow_due *due, int due_count, struct evm_arena *arena, int
 static int
 compare_awaited(const void *a, const void *b)
 {
-	int64		left = (*(struct flow_run *const *) a)->transaction_id;
-	int64		right = (*(struct flow_run *const *) b)->transaction_id;
+	int64 left = (*(struct flow_run *const *) a)->transaction_id;
+	int64 right = (*(struct flow_run *const *) b)->transaction_id;
 
 	return left < right ? -1 : left > right;
 }
@@ -319,9 +329,9 @@ flow_resume_runs(struct flow_run **runs, int count)
 static void
 put_advance(Tuplestorestate *rows, const struct flow_run *run, TimestampTz now)
 {
-	int			id = run->definition->scope.run_first + 1;
-	Datum		values[ADVANCE_COLUMNS];
-	bool		nulls[ADVANCE_COLUMNS];
+	int id = run->definition->scope.run_first + 1;
+	Datum values[ADVANCE_COLUMNS];
+	bool nulls[ADVANCE_COLUMNS];
 
 	memset(nulls, true, sizeof(nulls));
 	flow_row_put(values, nulls, ADVANCE_ID, run->values[id]);
@@ -338,15 +348,14 @@ static void
 update_rows(struct flow_run **runs, int count, TimestampTz now)
 {
 	Tuplestorestate *rows = flow_rows_begin(&advance_shape);
-	uint64		touched;
+	uint64 touched;
 
 	for (int i = 0; i < count; i++)
 		put_advance(rows, runs[i], now);
 	touched = flow_rows_execute(&update_runs, &advance_shape, rows);
 	if (touched != (uint64) count)
 		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("a run has changed meanwhile"),
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE), errmsg("a run has changed meanwhile"),
 				 errdetail("%d runs were to be written, %llu were as they had been read.", count,
 						   (unsigned long long) touched)));
 }
@@ -354,7 +363,7 @@ update_rows(struct flow_run **runs, int count, TimestampTz now)
 void
 flow_write_runs(struct flow_run **runs, int count, TimestampTz now)
 {
-	List	   *taken = NIL;
+	List *taken = NIL;
 
 	if (count == 0)
 		return;

@@ -7,11 +7,14 @@
 #include "evm/keccak.h"
 #include "flow/claim.h"
 
-/* Integers are hashed as 8 big-endian bytes, texts behind their length: no two field lists read alike. */
+/*
+ * Integers are hashed as 8 big-endian bytes, texts behind their length: no two field lists read
+ * alike.
+ */
 static void
 add_number(struct evm_keccak *hash, uint64 number)
 {
-	uint8		bytes[8];
+	uint8 bytes[8];
 
 	for (int i = 0; i < 8; i++)
 		bytes[i] = number >> (56 - 8 * i);

@@ -1,6 +1,7 @@
 /*
  * resolve.c
- *	  Makes a version of a workflow self-contained: contracts and relayers become chain ids, addresses and ABI items.
+ *	  Makes a version of a workflow self-contained: contracts and relayers become chain ids,
+ *	  addresses and ABI items.
  */
 #include "postgres.h"
 
@@ -19,21 +20,23 @@
 #define RESOLVE_MAX_BYTES (64 * 1024 * 1024)
 
 static struct db_statement contract_by_name = {
-	.sql = "SELECT c.network, n.chain_id, c.address::text, c.abi::text "
-	"  FROM rflow.contracts c "
-	"  JOIN rflow.networks n ON n.name = c.network "
-	" WHERE c.name = $1",
+	.sql =
+		"SELECT c.network, n.chain_id, c.address::text, c.abi::text "
+		"  FROM rflow.contracts c "
+		"  JOIN rflow.networks n ON n.name = c.network "
+		" WHERE c.name = $1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement relayer_by_name = {
-	.sql = "SELECT r.network, n.chain_id "
-	"  FROM rflow.relayers r "
-	"  JOIN rflow.networks n ON n.name = r.network "
-	" WHERE r.name = $1",
+	.sql =
+		"SELECT r.network, n.chain_id "
+		"  FROM rflow.relayers r "
+		"  JOIN rflow.networks n ON n.name = r.network "
+		" WHERE r.name = $1",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 void
@@ -56,7 +59,7 @@ reads_back(struct flow_resolver *resolver, const struct evm_abi_item *item, cons
 	struct evm_bytes fragment = {(const uint8_t *) line, strlen(line)};
 	const struct evm_abi_item *again;
 	struct evm_abi abi;
-	size_t		which;
+	size_t which;
 
 	if (evm_abi_parse_fragments(resolver->arena, &abi, &fragment, 1, &which, NULL) != EVM_OK)
 		return false;
@@ -77,7 +80,10 @@ reads_back(struct flow_resolver *resolver, const struct evm_abi_item *item, cons
 	return true;
 }
 
-/* The item as one line; as JSON where its names are such that no line can say it.  NULL when the arena is full. */
+/*
+ * The item as one line; as JSON where its names are such that no line can say it. NULL when the
+ * arena is full.
+ */
 static const char *
 item_text(struct flow_resolver *resolver, const struct evm_abi_item *item)
 {
@@ -117,14 +123,14 @@ add_errors(struct flow_resolver *resolver, const struct evm_abi *abi)
 }
 
 const struct evm_abi_item *
-flow_resolve_item(struct flow_resolver *resolver, const char *contract,
-				  enum evm_abi_item_kind kind, const char *item)
+flow_resolve_item(struct flow_resolver *resolver, const char *contract, enum evm_abi_item_kind kind,
+				  const char *item)
 {
-	Datum		name = CStringGetTextDatum(contract);
+	Datum name = CStringGetTextDatum(contract);
 	const struct evm_abi_item *found;
 	struct evm_abi abi;
 	struct evm_error error;
-	char	   *text;
+	char *text;
 	const char *line;
 
 	if (db_execute(&contract_by_name, &name, NULL) != 1)
@@ -139,14 +145,16 @@ flow_resolve_item(struct flow_resolver *resolver, const char *contract,
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("%s: contract \"%s\": %s", resolver->subject, contract, error.message),
-				 strchr(item, '(') == NULL && strstr(error.message, "several") != NULL ?
-				 errhint("Write the whole signature.") : 0));
+				 strchr(item, '(') == NULL && strstr(error.message, "several") != NULL
+					 ? errhint("Write the whole signature.")
+					 : 0));
 
 	line = item_text(resolver, found);
 	if (line == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("%s: the ABI of contract \"%s\" is too large", resolver->subject, contract)));
+				 errmsg("%s: the ABI of contract \"%s\" is too large", resolver->subject,
+						contract)));
 	flow_add_member(resolver, "network", db_text(0, 1));
 	flow_add_number(resolver, "chain_id", db_int64(0, 2));
 	flow_add_member(resolver, "address", db_text(0, 3));
@@ -159,9 +167,9 @@ flow_resolve_item(struct flow_resolver *resolver, const char *contract,
 const char *
 flow_resolve_relayer(struct flow_resolver *resolver, const char *relayer)
 {
-	Datum		name = CStringGetTextDatum(relayer);
+	Datum name = CStringGetTextDatum(relayer);
 	const char *network;
-	int64		chain_id;
+	int64 chain_id;
 
 	if (db_execute(&relayer_by_name, &name, NULL) != 1)
 		ereport(ERROR,
@@ -185,7 +193,7 @@ flow_resolve_relayer(struct flow_resolver *resolver, const char *relayer)
 static Jsonb *
 extend(Jsonb *object, struct flow_resolver *resolver)
 {
-	Datum		added;
+	Datum added;
 
 	if (resolver->members.len == 0)
 		return object;
@@ -201,7 +209,7 @@ resolve_trigger(struct flow_resolver *resolver, Jsonb *trigger)
 	const struct evm_json *node = flow_parse_json(resolver->arena, trigger, "trigger");
 	const struct evm_json *confirmations = evm_json_object_get(node, "confirmations");
 	const char *finality = flow_json_string(node, "finality");
-	int64_t		depth = 0;
+	int64_t depth = 0;
 
 	resolver->subject = "trigger";
 	initStringInfo(&resolver->members);
@@ -235,7 +243,7 @@ resolve_step(struct flow_resolver *resolver, Jsonb *step)
 static void
 push_member(JsonbParseState **state, const char *name, JsonbValue *value)
 {
-	JsonbValue	key = {.type = jbvString};
+	JsonbValue key = {.type = jbvString};
 
 	key.val.string.val = unconstify(char *, name);
 	key.val.string.len = strlen(name);
@@ -246,7 +254,7 @@ push_member(JsonbParseState **state, const char *name, JsonbValue *value)
 static void
 push_jsonb(JsonbParseState **state, const char *name, Jsonb *json)
 {
-	JsonbValue	value;
+	JsonbValue value;
 
 	value.type = jbvBinary;
 	value.val.binary.data = &json->root;
@@ -257,7 +265,7 @@ push_jsonb(JsonbParseState **state, const char *name, Jsonb *json)
 static void
 push_text(JsonbParseState **state, const char *name, const char *text)
 {
-	JsonbValue	value = {.type = jbvString};
+	JsonbValue value = {.type = jbvString};
 
 	if (text == NULL)
 		return;
@@ -270,14 +278,14 @@ Jsonb *
 flow_resolve(Jsonb *trigger, const char *filter, const char *once_per, Jsonb *steps, Jsonb *vars,
 			 Oid owner)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rflow resolve",
-												  ALLOCSET_SMALL_SIZES);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "rflow resolve", ALLOCSET_SMALL_SIZES);
 	struct flow_resolver resolver = {.owner = owner};
 	JsonbParseState *state = NULL;
-	JsonbValue	key = {.type = jbvString};
-	JsonbValue	element;
-	Jsonb	   *result;
-	int			count = JB_ROOT_COUNT(steps);
+	JsonbValue key = {.type = jbvString};
+	JsonbValue element;
+	Jsonb *result;
+	int count = JB_ROOT_COUNT(steps);
 
 	resolver.arena = db_arena_create(context, RESOLVE_MAX_BYTES);
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
@@ -291,7 +299,7 @@ flow_resolve(Jsonb *trigger, const char *filter, const char *once_per, Jsonb *st
 	pushJsonbValue(&state, WJB_BEGIN_ARRAY, NULL);
 	for (int i = 0; i < count; i++)
 	{
-		Jsonb	   *step = JsonbValueToJsonb(getIthJsonbValueFromContainer(&steps->root, i));
+		Jsonb *step = JsonbValueToJsonb(getIthJsonbValueFromContainer(&steps->root, i));
 
 		step = resolve_step(&resolver, step);
 		element.type = jbvBinary;

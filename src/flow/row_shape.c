@@ -45,7 +45,7 @@ flow_rows_begin(struct row_shape *shape)
 uint64
 flow_rows_execute(struct db_statement *statement, struct row_shape *shape, Tuplestorestate *rows)
 {
-	uint64		touched;
+	uint64 touched;
 
 	db_register(shape->name, shape->desc, rows);
 	touched = db_execute(statement, NULL, NULL);

@@ -25,16 +25,16 @@ struct row_shape
 	struct
 	{
 		const char *name;
-		Oid			type;		/* of ours: HEX_COLUMN or ADDRESS_COLUMN */
-	}			columns[ROW_SHAPE_MAX_COLUMNS];
-	int			count;
-	TupleDesc	desc;			/* NULL until flow_rows_begin */
-	Oid			made_for;		/* db_types()->hex when desc was made */
+		Oid type; /* of ours: HEX_COLUMN or ADDRESS_COLUMN */
+	} columns[ROW_SHAPE_MAX_COLUMNS];
+	int count;
+	TupleDesc desc; /* NULL until flow_rows_begin */
+	Oid made_for;   /* db_types()->hex when desc was made */
 };
 
 /*
- * An empty store for rows of the shape, in the current context.  Inside a transaction: the descriptor
- * is made then, and made again when the extension has been.
+ * An empty store for rows of the shape, in the current context. Inside a transaction: the
+ * descriptor is made then, and made again when the extension has been.
  */
 extern Tuplestorestate *flow_rows_begin(struct row_shape *shape);
 
@@ -46,4 +46,4 @@ extern uint64 flow_rows_execute(struct db_statement *statement, struct row_shape
 extern void flow_row_put(Datum *values, bool *nulls, int column, Datum value);
 extern void flow_row_put_jsonb(Datum *values, bool *nulls, int column, Jsonb *json);
 
-#endif							/* FLOW_ROW_SHAPE_H */
+#endif /* FLOW_ROW_SHAPE_H */

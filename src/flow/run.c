@@ -18,7 +18,10 @@
 #define RETRY_FIRST_MS 500
 #define RETRY_LONGEST_MS 60000
 #define RETRY_MAX_ATTEMPTS 12
-/* A try that does not count waits for somebody else (a nonce of ours to be mined, a relayer to start). */
+/*
+ * A try that does not count waits for somebody else (a nonce of ours to be mined, a relayer to
+ * start).
+ */
 #define RETRY_UNCOUNTED_MS 1000
 
 static void
@@ -32,7 +35,7 @@ static void
 format_uuid(char *out, const uint8 *id)
 {
 	static const int dashes[] = {4, 6, 8, 10};
-	int			next = 0;
+	int next = 0;
 
 	for (int i = 0; i < 16; i++)
 	{
@@ -50,7 +53,7 @@ format_uuid(char *out, const uint8 *id)
 void
 flow_run_set_key(struct flow_run *run, const uint8 *key)
 {
-	pg_uuid_t  *id = palloc(sizeof(pg_uuid_t));
+	pg_uuid_t *id = palloc(sizeof(pg_uuid_t));
 
 	memcpy(run->key, key, sizeof(run->key));
 	memcpy(id->data, key, sizeof(id->data));
@@ -87,12 +90,12 @@ void
 flow_run_set_params(struct flow_run *run, int first_column, const struct evm_abi_param *params,
 					size_t count, const struct evm_abi_value *values, bool for_event)
 {
-	int			column = first_column;
+	int column = first_column;
 
 	for (size_t i = 0; i < count; i++, column++)
 	{
-		bool		isnull;
-		Datum		value = db_abi_to_datum(params[i].type, &values[i], &isnull);
+		bool isnull;
+		Datum value = db_abi_to_datum(params[i].type, &values[i], &isnull);
 
 		run->values[column + 1] = value;
 		run->nulls[column + 1] = isnull;
@@ -108,14 +111,15 @@ flow_run_set_params(struct flow_run *run, int first_column, const struct evm_abi
 void
 flow_run_set_log(struct flow_run *run, const struct flow_log *log)
 {
-	int			first = run->definition->scope.log_first;
+	int first = run->definition->scope.log_first;
 
 	run->has_log = true;
 	run->log = *log;
 	set_column(run, first, Int64GetDatum(log->block_number));
 	set_column(run, first + 1, db_hex_datum(log->block_hash.b, sizeof(log->block_hash.b)));
 	set_column(run, first + 2, TimestampTzGetDatum(log->block_timestamp));
-	set_column(run, first + 3, db_hex_datum(log->transaction_hash.b, sizeof(log->transaction_hash.b)));
+	set_column(run, first + 3,
+			   db_hex_datum(log->transaction_hash.b, sizeof(log->transaction_hash.b)));
 	set_column(run, first + 4, Int32GetDatum(log->transaction_index));
 	set_column(run, first + 5, Int32GetDatum(log->log_index));
 	set_column(run, first + 6, db_address_datum(&log->address));
@@ -218,14 +222,14 @@ flow_step_wait(struct flow_run *run, struct flow_step *step, struct relay_send *
 void
 flow_step_retry(struct flow_run *run, struct flow_step *step, const char *reason, bool counts)
 {
-	int			pause = RETRY_UNCOUNTED_MS;
+	int pause = RETRY_UNCOUNTED_MS;
 	struct flow_entry *entry;
 
 	if (counts && run->attempt >= RETRY_MAX_ATTEMPTS)
 	{
-		flow_step_fail(run, step, flow_error(ERRCODE_CONNECTION_FAILURE,
-											 "given up after %d attempts: %s", run->attempt,
-											 reason));
+		flow_step_fail(run, step,
+					   flow_error(ERRCODE_CONNECTION_FAILURE, "given up after %d attempts: %s",
+								  run->attempt, reason));
 		return;
 	}
 	if (counts)
@@ -261,8 +265,8 @@ flow_run_finish(struct flow_run *run)
 static void
 push_field(JsonbParseState **state, const char *name, const char *text)
 {
-	JsonbValue	key = {.type = jbvString};
-	JsonbValue	value = {.type = jbvString};
+	JsonbValue key = {.type = jbvString};
+	JsonbValue value = {.type = jbvString};
 
 	if (text == NULL)
 		return;
@@ -289,16 +293,16 @@ flow_error_from_data(const ErrorData *error)
 }
 
 Jsonb *
-flow_error(int sqlstate, const char *format,...)
+flow_error(int sqlstate, const char *format, ...)
 {
-	ErrorData	error = {.sqlerrcode = sqlstate};
+	ErrorData error = {.sqlerrcode = sqlstate};
 	StringInfoData message;
-	va_list		args;
+	va_list args;
 
 	initStringInfo(&message);
 	for (;;)
 	{
-		int			needed;
+		int needed;
 
 		va_start(args, format);
 		needed = appendStringInfoVA(&message, format, args);

@@ -1,9 +1,11 @@
 /*
  * scope.c
- *	  The one wide relation that every expression of a definition is evaluated over, and the aliases that users see.
+ *	  The one wide relation that every expression of a definition is evaluated over, and the
+ *	  aliases that users see.
  *
- * A definition has one row shape for all its expressions; columns of steps that have not run are NULL.  An
- * alias is a LATERAL sub-select that only renames columns, which the planner flattens away.
+ * A definition has one row shape for all its expressions; columns of steps that have not run are
+ * NULL. An alias is a LATERAL sub-select that only renames columns, which the planner flattens
+ * away.
  */
 #include "postgres.h"
 
@@ -18,7 +20,7 @@
 static char *
 fold(const char *name)
 {
-	char	   *folded = downcase_identifier(name, strlen(name), false, true);
+	char *folded = downcase_identifier(name, strlen(name), false, true);
 
 	return folded;
 }
@@ -27,7 +29,7 @@ fold(const char *name)
 static bool
 name_is_usable(const struct evm_abi_param *params, size_t count, size_t index)
 {
-	char	   *name = fold(params[index].name);
+	char *name = fold(params[index].name);
 
 	if (name[0] == '\0')
 		return false;
@@ -35,8 +37,7 @@ name_is_usable(const struct evm_abi_param *params, size_t count, size_t index)
 	{
 		if (i == index)
 			continue;
-		if (strcmp(fold(params[i].name), name) == 0 ||
-			strcmp(psprintf("arg%zu", i), name) == 0 ||
+		if (strcmp(fold(params[i].name), name) == 0 || strcmp(psprintf("arg%zu", i), name) == 0 ||
 			(params[i].type->kind == EVM_ABI_STRING &&
 			 strcmp(psprintf("%s_bytes", fold(params[i].name)), name) == 0))
 			return false;
@@ -85,8 +86,9 @@ flow_scope_add_params(struct flow_definition *definition, const char *alias, int
 	for (size_t i = 0; i < count; i++)
 	{
 		const struct evm_abi_type *type = params[i].type;
-		bool		composite = type->dynamic || type->kind == EVM_ABI_ARRAY || type->kind == EVM_ABI_TUPLE;
-		bool		hash = for_event && params[i].indexed && composite;
+		bool composite =
+			type->dynamic || type->kind == EVM_ABI_ARRAY || type->kind == EVM_ABI_TUPLE;
+		bool hash = for_event && params[i].indexed && composite;
 		struct flow_column *column = add_column(definition);
 
 		column->alias = alias;
@@ -104,8 +106,8 @@ flow_scope_add_params(struct flow_definition *definition, const char *alias, int
 			continue;
 		column = add_column(definition);
 		column->alias = alias;
-		column->name = name_is_usable(params, count, i) ?
-			psprintf("%s_bytes", fold(params[i].name)) : NULL;
+		column->name =
+			name_is_usable(params, count, i) ? psprintf("%s_bytes", fold(params[i].name)) : NULL;
 		column->arg_name = psprintf("arg%zu_bytes", i);
 		column->type = db_types()->hex;
 		column->step = step;
@@ -118,8 +120,8 @@ flow_scope_begin(struct flow_definition *definition)
 {
 	struct flow_scope *scope = &definition->scope;
 	const struct evm_abi_item *event = definition->trigger.target.item;
-	Oid			address = db_types()->address;
-	Oid			hex = db_types()->hex;
+	Oid address = db_types()->address;
+	Oid hex = db_types()->hex;
 
 	scope->vars = scope->count;
 	flow_scope_add(definition, NULL, -1, "vars", JSONBOID);
@@ -158,7 +160,7 @@ flow_scope_end(struct flow_definition *definition)
 	for (int i = 0; i < scope->count; i++)
 	{
 		const struct flow_column *column = &scope->columns[i];
-		char	   *name = column->alias == NULL ? pstrdup(column->name) : psprintf("rflow %d", i);
+		char *name = column->alias == NULL ? pstrdup(column->name) : psprintf("rflow %d", i);
 
 		TupleDescInitEntry(scope->desc, i + 2, name, column->type, -1, 0);
 	}
@@ -212,8 +214,8 @@ flow_scope_statement(const struct flow_scope *scope, const struct flow_definitio
 	StringInfoData text;
 
 	initStringInfo(&text);
-	appendStringInfoString(&text,
-						   "SELECT \"rflow scope\".ordinal FROM \"rflow scope\" AS \"rflow scope\"");
+	appendStringInfoString(
+		&text, "SELECT \"rflow scope\".ordinal FROM \"rflow scope\" AS \"rflow scope\"");
 	append_alias(&text, scope, "run", position);
 	if (definition->trigger.kind == FLOW_ON_EVENT)
 	{

@@ -24,11 +24,11 @@ static const struct flow_field event_fields[] = {
 	{"event", FLOW_FIELD_NAME, true, NULL},
 	{"confirmations", FLOW_FIELD_NUMBER, false, NULL},
 	{"finality", FLOW_FIELD_NAME, false, finality_choices},
-	{NULL}
+	{NULL},
 };
 
 static const struct flow_field start_fields[] = {
-	{NULL}
+	{NULL},
 };
 
 #define MAX_CONFIRMATIONS 10000
@@ -38,13 +38,13 @@ struct shape
 {
 	const char *subject;
 	const struct flow_field *fields;
-	bool		is_step;
+	bool is_step;
 };
 
 const struct evm_json *
 flow_parse_json(struct evm_arena *arena, Jsonb *json, const char *what)
 {
-	char	   *text = JsonbToCString(NULL, &json->root, VARSIZE(json));
+	char *text = JsonbToCString(NULL, &json->root, VARSIZE(json));
 	const struct evm_json *node;
 	struct evm_error error;
 
@@ -56,7 +56,7 @@ flow_parse_json(struct evm_arena *arena, Jsonb *json, const char *what)
 const char *
 flow_json_string(const struct evm_json *node, const char *member)
 {
-	size_t		len;
+	size_t len;
 
 	return evm_json_string(evm_json_object_get(node, member), &len);
 }
@@ -89,8 +89,8 @@ check_choice(const struct shape *shape, const struct flow_field *field, const ch
 static void
 check_field(const struct shape *shape, const struct flow_field *field, const struct evm_json *value)
 {
-	size_t		len;
-	int64_t		number;
+	size_t len;
+	int64_t number;
 	const char *text;
 
 	if (field->type == FLOW_FIELD_NUMBER)
@@ -98,7 +98,8 @@ check_field(const struct shape *shape, const struct flow_field *field, const str
 		if (!evm_json_integer(value, &number))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: field \"%s\" must be a whole number", shape->subject, field->name)));
+					 errmsg("%s: field \"%s\" must be a whole number", shape->subject,
+							field->name)));
 		return;
 	}
 	text = evm_json_string(value, &len);
@@ -106,8 +107,9 @@ check_field(const struct shape *shape, const struct flow_field *field, const str
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s: field \"%s\" must be a string", shape->subject, field->name),
-				 field->type == FLOW_FIELD_EXPRESSION ?
-				 errhint("It holds a SQL expression, as text.") : 0));
+				 field->type == FLOW_FIELD_EXPRESSION
+					 ? errhint("It holds a SQL expression, as text.")
+					 : 0));
 	if (field->choices != NULL)
 		check_choice(shape, field, text);
 }
@@ -169,10 +171,11 @@ check_fields(const struct shape *shape, const struct evm_json *node)
 }
 
 static void
-check_range(const char *subject, const struct evm_json *node, const char *name, int64 low, int64 high)
+check_range(const char *subject, const struct evm_json *node, const char *name, int64 low,
+			int64 high)
 {
 	const struct evm_json *value = evm_json_object_get(node, name);
-	int64_t		number;
+	int64_t number;
 
 	if (value != NULL && evm_json_integer(value, &number) && (number < low || number > high))
 		ereport(ERROR,
@@ -219,8 +222,8 @@ is_scope_name(const char *name)
 static void
 check_step_name(const char *name)
 {
-	int			keyword;
-	bool		valid = name != NULL && name[0] >= 'a' && name[0] <= 'z' && strlen(name) < NAMEDATALEN;
+	int keyword;
+	bool valid = name != NULL && name[0] >= 'a' && name[0] <= 'z' && strlen(name) < NAMEDATALEN;
 
 	for (const char *c = name; valid && *c != '\0'; c++)
 		valid = (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_';
@@ -228,19 +231,19 @@ check_step_name(const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),
 				 errmsg("step name \"%s\" is not valid", name != NULL ? name : ""),
-				 errhint("A name begins with a lower-case letter, goes on with lower-case letters, digits and _, and has at most %d characters.",
+				 errhint("A name begins with a lower-case letter, goes on with lower-case letters, "
+						 "digits and _, and has at most %d characters.",
 						 NAMEDATALEN - 1)));
 	if (is_scope_name(name))
 		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_NAME),
-				 errmsg("a step cannot be named \"%s\"", name),
+				(errcode(ERRCODE_INVALID_NAME), errmsg("a step cannot be named \"%s\"", name),
 				 errdetail("Expressions use that name for something else.")));
 	keyword = ScanKeywordLookup(name, &ScanKeywords);
-	if (keyword >= 0 && (ScanKeywordCategories[keyword] == RESERVED_KEYWORD ||
-						 ScanKeywordCategories[keyword] == TYPE_FUNC_NAME_KEYWORD))
+	if (keyword >= 0 &&
+		(ScanKeywordCategories[keyword] == RESERVED_KEYWORD ||
+		 ScanKeywordCategories[keyword] == TYPE_FUNC_NAME_KEYWORD))
 		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_NAME),
-				 errmsg("a step cannot be named \"%s\"", name),
+				(errcode(ERRCODE_INVALID_NAME), errmsg("a step cannot be named \"%s\"", name),
 				 errdetail("It is a reserved word of SQL.")));
 }
 
@@ -268,7 +271,8 @@ check_step(const struct evm_json *node)
 	if (kind == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: unknown kind \"%s\"", shape.subject, kind_name != NULL ? kind_name : ""),
+				 errmsg("%s: unknown kind \"%s\"", shape.subject,
+						kind_name != NULL ? kind_name : ""),
 				 errhint("The kinds are %s.", kinds_text())));
 	shape.fields = kind->fields;
 	check_fields(&shape, node);
@@ -280,7 +284,7 @@ check_step(const struct evm_json *node)
 static void
 check_steps(const struct evm_json *steps)
 {
-	size_t		count = evm_json_array_size(steps);
+	size_t count = evm_json_array_size(steps);
 
 	if (count > FLOW_MAX_STEPS)
 		ereport(ERROR,
@@ -306,10 +310,10 @@ check_steps(const struct evm_json *steps)
 }
 
 static void
-with_json(Jsonb *json, const char *what, void (*check) (const struct evm_json *))
+with_json(Jsonb *json, const char *what, void (*check)(const struct evm_json *))
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rflow shape",
-												  ALLOCSET_SMALL_SIZES);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "rflow shape", ALLOCSET_SMALL_SIZES);
 	struct evm_arena *arena = db_arena_create(context, DEFINITION_MAX_BYTES);
 
 	check(flow_parse_json(arena, json, what));

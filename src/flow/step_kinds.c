@@ -1,6 +1,7 @@
 /*
  * step_kinds.c
- *	  The kinds of steps there are, and what several of them share: a contract's function and its arguments.
+ *	  The kinds of steps there are, and what several of them share: a contract's function and its
+ *	  arguments.
  */
 #include "postgres.h"
 
@@ -9,11 +10,7 @@
 #include "flow/step_kind.h"
 
 const struct flow_step_kind *const flow_step_kinds[] = {
-	&flow_step_read,
-	&flow_step_send_transaction,
-	&flow_step_sql,
-	&flow_step_stop,
-	NULL
+	&flow_step_read, &flow_step_send_transaction, &flow_step_sql, &flow_step_stop, NULL,
 };
 
 const struct flow_step_kind *
@@ -43,7 +40,7 @@ flow_load_arguments(struct flow_definition *definition, struct flow_step *step,
 	const struct evm_abi_item *function = step->target.item;
 	const char *args = flow_json_string(json, "args");
 	MemoryContext old = MemoryContextSwitchTo(definition->context);
-	int			first;
+	int first;
 
 	step->arg_count = function->input_count;
 	first = flow_expression_add(definition, step->values, "args", args != NULL ? args : "",
@@ -56,9 +53,9 @@ flow_load_arguments(struct flow_definition *definition, struct flow_step *step,
 
 		target->type = db_abi_type_oid(param->type, false);
 		target->integral = is_integral(param->type);
-		target->what = param->name[0] != '\0' ?
-			psprintf("argument %d (%s) of %s", i + 1, param->name, function->signature) :
-			psprintf("argument %d of %s", i + 1, function->signature);
+		target->what = param->name[0] != '\0'
+			? psprintf("argument %d (%s) of %s", i + 1, param->name, function->signature)
+			: psprintf("argument %d of %s", i + 1, function->signature);
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -96,7 +93,8 @@ flow_revert_error(const struct flow_step *step, const struct rpc_answer *answer,
 		evm_abi_decode_revert(arena, &revert, &step->target.errors, answer->data.data,
 							  answer->data.len) != EVM_OK)
 		return flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION, "%s would revert: %s",
-						  step->target.item != NULL ? step->target.item->signature : "the transaction",
+						  step->target.item != NULL ? step->target.item->signature
+													: "the transaction",
 						  answer->message);
 	return flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION, "%s would revert: %s",
 					  step->target.item != NULL ? step->target.item->signature : "the transaction",

@@ -111,8 +111,7 @@ apply(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 	if (answer->outcome != RPC_RESULT || text == NULL)
 	{
 		flow_step_retry(run, step,
-						answer->message != NULL ? answer->message : "the node gave no data",
-						answer->outcome != RPC_NO_ANSWER);
+						answer->message != NULL ? answer->message : "the node gave no data", true);
 		return;
 	}
 	data = palloc(len / 2 + 1);

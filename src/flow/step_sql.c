@@ -1,10 +1,11 @@
 /*
  * step_sql.c
- *	  sql: runs the user's statements as the workflow's owner, in the transaction that journals the step.
+ *	  sql: runs the user's statements as the workflow's owner, in the transaction that journals
+ *	  the step.
  *
- * Everything of the user's runs before the journal is written: deferred constraint triggers and held cursors
- * are not left for the commit.  The executor commits in the name of the owner all the same, and cleans the session
- * afterwards.
+ * Everything of the user's runs before the journal is written: deferred constraint triggers and
+ * held cursors are not left for the commit. The executor commits in the name of the owner all the
+ * same, and cleans the session afterwards.
  */
 #include "postgres.h"
 
@@ -31,7 +32,7 @@
 
 static const struct flow_field fields[] = {
 	{"statement", FLOW_FIELD_STATEMENT, true, NULL},
-	{NULL}
+	{NULL},
 };
 
 /* Columns of its outputs, in order. */
@@ -45,8 +46,8 @@ enum
 struct row_receiver
 {
 	DestReceiver base;
-	Jsonb	   *row;
-	MemoryContext context;		/* where it is copied */
+	Jsonb *row;
+	MemoryContext context; /* where it is copied */
 };
 
 static void
@@ -66,10 +67,10 @@ columns(struct flow_definition *definition, struct flow_step *step)
 static Datum
 record_to_jsonb(Datum record)
 {
-	Const	   *argument = makeNullConst(RECORDOID, -1, InvalidOid);
-	FuncExpr   *call = makeFuncExpr(F_TO_JSONB, JSONBOID, list_make1(argument), InvalidOid,
-									InvalidOid, COERCE_EXPLICIT_CALL);
-	FmgrInfo	function;
+	Const *argument = makeNullConst(RECORDOID, -1, InvalidOid);
+	FuncExpr *call = makeFuncExpr(F_TO_JSONB, JSONBOID, list_make1(argument), InvalidOid,
+								  InvalidOid, COERCE_EXPLICIT_CALL);
+	FmgrInfo function;
 
 	fmgr_info(F_TO_JSONB, &function);
 	fmgr_info_set_expr((Node *) call, &function);
@@ -81,7 +82,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	struct row_receiver *receiver = (struct row_receiver *) self;
 	MemoryContext old;
-	Datum		row;
+	Datum row;
 
 	if (receiver->row != NULL)
 		return true;
@@ -114,11 +115,11 @@ static void
 prepare_plan(struct flow_definition *definition, struct flow_step *step)
 {
 	struct sql_parser *parser = MemoryContextAlloc(definition->context, sizeof(*parser));
-	SPIPlanPtr	plan;
+	SPIPlanPtr plan;
 
 	parser->definition = definition;
 	parser->step = step;
-	plan = SPI_prepare_params(step->statement, sql_parser_setup, parser, 0);
+	plan = SPI_prepare_params(step->statement, flow_sql_parser_setup, parser, 0);
 	if (plan == NULL || SPI_keepplan(plan) != 0)
 		elog(ERROR, "the statement cannot be prepared: %s", SPI_result_code_string(SPI_result));
 	step->plan = plan;
@@ -148,10 +149,10 @@ run_statement(struct flow_run *run, struct flow_step *step, struct row_receiver 
 {
 	SPIExecuteOptions options = {
 		.params = make_parameters(run),
-		.dest = &receiver->base
+		.dest = &receiver->base,
 	};
-	uint64		processed;
-	int			result;
+	uint64 processed;
+	int result;
 
 	if (step->plan == NULL)
 		prepare_plan(run->definition, step);
@@ -169,7 +170,7 @@ run_statement(struct flow_run *run, struct flow_step *step, struct row_receiver 
 static void
 push_key(JsonbParseState **state, const char *name)
 {
-	JsonbValue	key = {.type = jbvString};
+	JsonbValue key = {.type = jbvString};
 
 	key.val.string.val = unconstify(char *, name);
 	key.val.string.len = strlen(name);
@@ -181,7 +182,7 @@ static Jsonb *
 result_json(Jsonb *row, uint64 row_count)
 {
 	JsonbParseState *state = NULL;
-	JsonbValue	value = {.type = jbvNull};
+	JsonbValue value = {.type = jbvNull};
 
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
 	push_key(&state, "result");
@@ -194,7 +195,8 @@ result_json(Jsonb *row, uint64 row_count)
 	pushJsonbValue(&state, WJB_VALUE, &value);
 	push_key(&state, "row_count");
 	value.type = jbvNumeric;
-	value.val.numeric = DatumGetNumeric(DirectFunctionCall1(int8_numeric, Int64GetDatum(row_count)));
+	value.val.numeric =
+		DatumGetNumeric(DirectFunctionCall1(int8_numeric, Int64GetDatum(row_count)));
 	pushJsonbValue(&state, WJB_VALUE, &value);
 	return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL));
 }
@@ -206,24 +208,25 @@ execute(struct flow_run *run, struct flow_step *step)
 	MemoryContext context = CurrentMemoryContext;
 	struct row_receiver receiver = {
 		.base = {receive_row, receive_startup, receive_nothing, receive_nothing, DestTuplestore},
-		.context = context
+		.context = context,
 	};
 	struct db_identity_frame identity;
 	struct sql_error_frame errors;
-	uint64		row_count;
+	uint64 row_count;
 
 	SPI_connect();
-	sql_push_error_frame(&errors, definition, step);
+	flow_sql_push_error_frame(&errors, definition, step);
 	db_act_as(&identity, definition->owner, definition->search_path, false);
 	flow_take_in_hand(definition, &run, 1);
 	row_count = run_statement(run, step, &receiver);
 	flow_put_down();
 	db_leave(&identity);
-	sql_pop_error_frame(&errors);
+	flow_sql_pop_error_frame(&errors);
 	SPI_finish();
 	MemoryContextSwitchTo(context);
 
-	flow_run_set_output(run, step, OUTPUT_RESULT, JsonbPGetDatum(receiver.row), receiver.row == NULL);
+	flow_run_set_output(run, step, OUTPUT_RESULT, JsonbPGetDatum(receiver.row),
+						receiver.row == NULL);
 	flow_run_set_output(run, step, OUTPUT_ROW_COUNT, Int64GetDatum(row_count), false);
 	flow_step_succeed(run, step, result_json(receiver.row, row_count), NULL);
 }
@@ -232,14 +235,16 @@ static void
 restore(struct flow_run *run, struct flow_step *step, Jsonb *result, struct evm_arena *arena)
 {
 	JsonbValue *row = getKeyJsonValueFromContainer(&result->root, "result", strlen("result"), NULL);
-	JsonbValue *row_count = getKeyJsonValueFromContainer(&result->root, "row_count",
-														 strlen("row_count"), NULL);
+	JsonbValue *row_count =
+		getKeyJsonValueFromContainer(&result->root, "row_count", strlen("row_count"), NULL);
 
 	if (row != NULL && row->type != jbvNull)
-		flow_run_set_output(run, step, OUTPUT_RESULT, JsonbPGetDatum(JsonbValueToJsonb(row)), false);
+		flow_run_set_output(run, step, OUTPUT_RESULT, JsonbPGetDatum(JsonbValueToJsonb(row)),
+							false);
 	if (row_count != NULL && row_count->type == jbvNumeric)
 		flow_run_set_output(run, step, OUTPUT_ROW_COUNT,
-							DirectFunctionCall1(numeric_int8, NumericGetDatum(row_count->val.numeric)),
+							DirectFunctionCall1(numeric_int8,
+												NumericGetDatum(row_count->val.numeric)),
 							false);
 }
 
@@ -247,8 +252,8 @@ const struct flow_step_kind flow_step_sql = {
 	.name = "sql",
 	.fields = fields,
 	.load = load,
-	.check_loaded = sql_check,
+	.check_loaded = flow_sql_check,
 	.columns = columns,
 	.execute = execute,
-	.restore = restore
+	.restore = restore,
 };

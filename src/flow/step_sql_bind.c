@@ -2,8 +2,8 @@
  * step_sql_bind.c
  *	  What the statement of a sql step may name, and whether it may run at all.
  *
- * event.value, pool.result, vars and the like are parameters of the statement.  As in PL/pgSQL the tables of
- * the statement come first: a name that they know is theirs.
+ * event.value, pool.result, vars and the like are parameters of the statement. As in PL/pgSQL the
+ * tables of the statement come first: a name that they know is theirs.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 static Node *
 make_parameter(const struct flow_scope *scope, const struct flow_column *column, int location)
 {
-	Param	   *param = makeNode(Param);
+	Param *param = makeNode(Param);
 
 	param->paramkind = PARAM_EXTERN;
 	param->paramid = (int) (column - scope->columns) + 1;
@@ -42,11 +42,10 @@ resolve_reference(ParseState *pstate, ColumnRef *reference, Node *var)
 	const struct flow_column *column;
 	const char *alias = NULL;
 	const char *name;
-	int			position = parser->step->index;
-	int			levels_up;
+	int position = parser->step->index;
+	int levels_up;
 
-	if (var != NULL || list_length(reference->fields) > 2 ||
-		!IsA(llast(reference->fields), String))
+	if (var != NULL || list_length(reference->fields) > 2 || !IsA(llast(reference->fields), String))
 		return NULL;
 	name = strVal(llast(reference->fields));
 	if (list_length(reference->fields) == 2)
@@ -66,7 +65,7 @@ resolve_reference(ParseState *pstate, ColumnRef *reference, Node *var)
 }
 
 void
-sql_parser_setup(ParseState *pstate, void *arg)
+flow_sql_parser_setup(ParseState *pstate, void *arg)
 {
 	pstate->p_post_columnref_hook = resolve_reference;
 	pstate->p_ref_hook_state = arg;
@@ -76,7 +75,7 @@ static void
 describe_error(void *arg)
 {
 	const struct sql_error_frame *frame = arg;
-	int			position = geterrposition();
+	int position = geterrposition();
 
 	if (position > 0)
 	{
@@ -89,8 +88,8 @@ describe_error(void *arg)
 }
 
 void
-sql_push_error_frame(struct sql_error_frame *frame, const struct flow_definition *definition,
-					 const struct flow_step *step)
+flow_sql_push_error_frame(struct sql_error_frame *frame, const struct flow_definition *definition,
+						  const struct flow_step *step)
 {
 	frame->definition = definition;
 	frame->step = step;
@@ -101,7 +100,7 @@ sql_push_error_frame(struct sql_error_frame *frame, const struct flow_definition
 }
 
 void
-sql_pop_error_frame(struct sql_error_frame *frame)
+flow_sql_pop_error_frame(struct sql_error_frame *frame)
 {
 	error_context_stack = frame->callback.previous;
 }
@@ -130,29 +129,29 @@ find_refusal(const Node *statement)
 static int
 position_of(const RawStmt *raw, const char *text)
 {
-	int			offset = Max(raw->stmt_location, 0);
+	int offset = Max(raw->stmt_location, 0);
 
 	offset += strspn(text + offset, " \t\r\n\f");
 	return pg_mbstrlen_with_len(text, offset) + 1;
 }
 
 void
-sql_check(struct flow_definition *definition, struct flow_step *step)
+flow_sql_check(struct flow_definition *definition, struct flow_step *step)
 {
 	struct sql_parser parser = {definition, step};
 	struct sql_error_frame frame;
-	List	   *statements;
-	ListCell   *cell;
+	List *statements;
+	ListCell *cell;
 
-	sql_push_error_frame(&frame, definition, step);
+	flow_sql_push_error_frame(&frame, definition, step);
 	statements = raw_parser(step->statement, RAW_PARSE_DEFAULT);
 	if (statements == NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
 				 errmsg("step \"%s\": statement is empty", step->name)));
-	foreach(cell, statements)
+	foreach (cell, statements)
 	{
-		RawStmt    *raw = lfirst_node(RawStmt, cell);
+		RawStmt *raw = lfirst_node(RawStmt, cell);
 		const char *refusal = find_refusal(raw->stmt);
 
 		if (refusal != NULL)
@@ -162,7 +161,8 @@ sql_check(struct flow_definition *definition, struct flow_step *step)
 							GetCommandTagName(CreateCommandTag(raw->stmt))),
 					 errdetail_internal("%s", refusal),
 					 errposition(position_of(raw, step->statement))));
-		(void) pg_analyze_and_rewrite_withcb(raw, step->statement, sql_parser_setup, &parser, NULL);
+		(void) pg_analyze_and_rewrite_withcb(raw, step->statement, flow_sql_parser_setup, &parser,
+											 NULL);
 	}
-	sql_pop_error_frame(&frame);
+	flow_sql_pop_error_frame(&frame);
 }

@@ -25,5 +25,5 @@ const struct flow_step_kind flow_step_stop = {
 	.fields = fields,
 	.in_watcher = true,
 	.load = load,
-	.prepare = prepare
+	.prepare = prepare,
 };

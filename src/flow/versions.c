@@ -2,8 +2,8 @@
  * versions.c
  *	  The versions of workflows that this process has loaded, with their plans.
  *
- * A version never changes, so nothing here goes stale but by DROP and CREATE EXTENSION, which give our types
- * new OIDs.
+ * A version never changes, so nothing here goes stale but by DROP and CREATE EXTENSION, which
+ * give our types new OIDs.
  */
 #include "postgres.h"
 
@@ -21,27 +21,28 @@
 struct kept_version
 {
 	struct flow_definition *definition;
-	uint64		asked;			/* counts up */
+	uint64 asked; /* counts up */
 };
 
 static struct db_statement read_version = {
-	.sql = "SELECT v.definition, v.owner, v.search_path "
-	"  FROM rflow.workflow_versions v "
-	" WHERE v.workflow = $1 AND v.version = $2",
+	.sql =
+		"SELECT v.definition, v.owner, v.search_path "
+		"  FROM rflow.workflow_versions v "
+		" WHERE v.workflow = $1 AND v.version = $2",
 	.types = {TEXTOID, INT4OID},
-	.count = 2
+	.count = 2,
 };
 
 static List *kept = NIL;
 static uint64 askings = 0;
-static Oid	made_for = InvalidOid;
+static Oid made_for = InvalidOid;
 
 static struct kept_version *
 find(const char *workflow, int version)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
-	foreach(cell, kept)
+	foreach (cell, kept)
 	{
 		struct kept_version *candidate = lfirst(cell);
 
@@ -69,7 +70,7 @@ flow_version(const char *workflow, int version)
 {
 	struct kept_version *entry = find(workflow, version);
 	struct flow_definition *definition;
-	Datum		values[2];
+	Datum values[2];
 
 	if (entry != NULL)
 	{
@@ -80,9 +81,9 @@ flow_version(const char *workflow, int version)
 	values[1] = Int32GetDatum(version);
 	if (db_execute(&read_version, values, NULL) != 1)
 		return NULL;
-	definition = flow_load(CurrentMemoryContext, workflow, version,
-						   DatumGetJsonbP(db_value(0, 1, NULL)),
-						   DatumGetObjectId(db_value(0, 2, NULL)), db_text(0, 3));
+	definition =
+		flow_load(CurrentMemoryContext, workflow, version, DatumGetJsonbP(db_value(0, 1, NULL)),
+				  DatumGetObjectId(db_value(0, 2, NULL)), db_text(0, 3));
 	/* Now that it cannot fail any more. */
 	MemoryContextSetParent(definition->context, TopMemoryContext);
 	keep(definition);
@@ -101,9 +102,9 @@ static struct kept_version *
 longest_unused(void)
 {
 	struct kept_version *result = NULL;
-	ListCell   *cell;
+	ListCell *cell;
 
-	foreach(cell, kept)
+	foreach (cell, kept)
 	{
 		struct kept_version *candidate = lfirst(cell);
 
@@ -116,7 +117,7 @@ longest_unused(void)
 void
 flow_versions_trim(void)
 {
-	bool		renewed = made_for != db_types()->hex;
+	bool renewed = made_for != db_types()->hex;
 
 	made_for = db_types()->hex;
 	while (list_length(kept) > (renewed ? 0 : VERSIONS_KEPT))

@@ -8,8 +8,9 @@
 #include "flow/definition.h"
 
 /*
- * A version, loaded when it is first asked for and then kept.  Needs an SPI connection; what it runs replaces
- * the current result.  NULL when there is no such version; raises when it does not load.
+ * A version, loaded when it is first asked for and then kept. Needs an SPI connection; what it
+ * runs replaces the current result. NULL when there is no such version; raises when it does not
+ * load.
  */
 extern struct flow_definition *flow_version(const char *workflow, int version);
 
@@ -19,4 +20,4 @@ extern struct flow_definition *flow_version(const char *workflow, int version);
  */
 extern void flow_versions_trim(void);
 
-#endif							/* FLOW_VERSIONS_H */
+#endif /* FLOW_VERSIONS_H */

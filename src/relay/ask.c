@@ -312,7 +312,10 @@ read_chain_id(struct relay_process *process, const struct questions *questions)
 	return true;
 }
 
-/* A development chain that was started anew has our chain id, and would execute what we had sent to the old one. */
+/*
+ * A development chain that was started anew has our chain id, and would execute what we had sent
+ * to the old one.
+ */
 static bool
 read_genesis(struct relay_process *process, const struct questions *questions)
 {

@@ -43,12 +43,12 @@ open_key_directory(char *problem)
 	struct stat status;
 	int directory;
 
-	if (rflow_key_directory == NULL || rflow_key_directory[0] == '\0')
+	if (db_key_directory == NULL || db_key_directory[0] == '\0')
 	{
 		(void) relay_refuse(problem, "rflow.key_directory is not set");
 		return -1;
 	}
-	directory = open(rflow_key_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	directory = open(db_key_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (directory < 0 || fstat(directory, &status) != 0)
 		(void) relay_refuse(problem, "rflow.key_directory cannot be opened: %s", strerror(errno));
 	else if ((status.st_uid != geteuid() && status.st_uid != 0) ||

@@ -36,8 +36,8 @@ extern bool relay_refuse(char problem[RELAY_PROBLEM_BYTES], const char *format, 
 extern bool relay_is_file_name(const char *name);
 
 /*
- * Reads a file with mode 0600 or 0400 of the server's user, directly below rflow.key_directory; what
- * names its kind in the problem ("key file").
+ * Reads a file with mode 0600 or 0400 of the server's user, directly below rflow.key_directory;
+ * what names its kind in the problem ("key file").
  */
 extern bool relay_read_file(struct relay_text *text, const char *what, const char *name,
 							char problem[RELAY_PROBLEM_BYTES]);

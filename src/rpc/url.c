@@ -153,9 +153,9 @@ reference_len(const char *text)
 }
 
 /*
- * Whoever may write a network's URLs must not be able to send the server's signing secrets to a node of his own: a value that
- * is a private key, and variables named after a mnemonic or a password, are not put into a URL.  (A mnemonic's blanks have no
- * place in one either.)
+ * Whoever may write a network's URLs must not be able to send the server's signing secrets to a
+ * node of his own: a value that is a private key, and variables named after a mnemonic or a
+ * password, are not put into a URL. (A mnemonic's blanks have no place in one either.)
  */
 static bool
 is_signing_secret(const char *name, const char *value)
@@ -189,9 +189,9 @@ expand_reference(struct expansion *expansion, size_t *used, const char *text, si
 		return evm_fail(err, EVM_ERR_MISMATCH, position, "environment variable %s is not set",
 						name);
 	if (is_signing_secret(name, value))
-		return evm_fail(err, EVM_ERR_MISMATCH, position,
-						"environment variable %s holds a signing secret, which has no place in a URL",
-						name);
+		return evm_fail(
+			err, EVM_ERR_MISMATCH, position,
+			"environment variable %s holds a signing secret, which has no place in a URL", name);
 	if (strlen(value) >= VALUE_MIN_BYTES && add_secret(expansion, value, strlen(value)) != EVM_OK)
 		return evm_fail(err, EVM_ERR_MEMORY, 0, "out of memory");
 	return append(expansion, value, strlen(value), err);

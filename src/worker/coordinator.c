@@ -124,7 +124,7 @@ want_all(const struct plan *plan)
 				return false;
 		}
 	}
-	for (int i = 0; i < rflow_executors; i++)
+	for (int i = 0; i < db_executors; i++)
 	{
 		if (!want(plan, WORKER_EXECUTOR, "", i))
 			return false;

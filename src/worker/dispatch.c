@@ -2,8 +2,8 @@
  * dispatch.c
  *	  Matches logs with workflows, decodes them, and evaluates filters for all of them at once.
  *
- * The address, topic 0 and the number of topics choose the workflow's event: ERC-20 and ERC-721 share a
- * topic 0 and differ in how many arguments are indexed.
+ * The address, topic 0 and the number of topics choose the workflow's event: ERC-20 and ERC-721
+ * share a topic 0 and differ in how many arguments are indexed.
  */
 #include "postgres.h"
 
@@ -19,13 +19,13 @@
 #define MAX_STRIKES 10
 
 struct chain_filter *
-dispatch_filters(List *definitions, int *count)
+worker_dispatch_filters(List *definitions, int *count)
 {
 	struct chain_filter *filters = palloc0(Max(list_length(definitions), 1) * sizeof(*filters));
-	ListCell   *cell;
+	ListCell *cell;
 
 	*count = 0;
-	foreach(cell, definitions)
+	foreach (cell, definitions)
 	{
 		const struct flow_definition *definition = lfirst(cell);
 		const struct evm_abi_item *event = definition->trigger.target.item;
@@ -51,7 +51,7 @@ make_key(uint8 out[32], const struct chain *chain, const struct flow_definition 
 		.topics = log->topics,
 		.topic_count = log->topic_count,
 		.data = log->data,
-		.ordinal = log->ordinal
+		.ordinal = log->ordinal,
 	};
 
 	flow_log_key(out, &identity);
@@ -67,7 +67,7 @@ place_on_chain(struct flow_run *run, const struct chain_log *log, int64 timestam
 		.transaction_hash = log->transaction_hash,
 		.transaction_index = log->transaction_index,
 		.log_index = log->log_index,
-		.address = log->address
+		.address = log->address,
 	};
 
 	flow_run_set_log(run, &place);
@@ -90,7 +90,7 @@ match(struct dispatch_candidate *out, const struct chain *chain, const struct ch
 	struct evm_abi_value *values;
 	struct evm_error error;
 	enum evm_status status;
-	uint8		key[32];
+	uint8 key[32];
 
 	if (memcmp(log->address.b, target->address.b, sizeof(log->address.b)) != 0)
 		return false;
@@ -106,8 +106,9 @@ match(struct dispatch_candidate *out, const struct chain *chain, const struct ch
 	if (status == EVM_OK)
 		flow_run_set_event(out->run, values);
 	else
-		fail_run(out->run, flow_error(ERRCODE_DATA_EXCEPTION, "the log does not decode as %s: %s",
-									  target->item->signature, error.message));
+		fail_run(out->run,
+				 flow_error(ERRCODE_DATA_EXCEPTION, "the log does not decode as %s: %s",
+							target->item->signature, error.message));
 	return true;
 }
 
@@ -118,14 +119,14 @@ match_all(const struct chain *chain, const struct chain_logs *logs, size_t first
 	struct dispatch_candidate *candidates =
 		palloc(Max((last - first) * list_length(definitions), 1) * sizeof(*candidates));
 	MemoryContext context = CurrentMemoryContext;
-	ListCell   *cell;
+	ListCell *cell;
 
 	*count = 0;
 	db_begin("decoding logs");
 	MemoryContextSwitchTo(context);
 	for (size_t i = first; i < last; i++)
 	{
-		foreach(cell, definitions)
+		foreach (cell, definitions)
 		{
 			if (match(&candidates[*count], chain, logs, i, lfirst(cell), arena))
 				(*count)++;
@@ -137,8 +138,8 @@ match_all(const struct chain *chain, const struct chain_logs *logs, size_t first
 }
 
 /* What is evaluated for the candidates of one workflow, and what its value does to them. */
-typedef void (*verdict_function) (struct dispatch_candidate *candidate,
-								  const struct flow_evaluation *evaluation);
+typedef void (*verdict_function)(struct dispatch_candidate *candidate,
+								 const struct flow_evaluation *evaluation);
 
 static void
 judge_filter(struct dispatch_candidate *candidate, const struct flow_evaluation *evaluation)
@@ -152,7 +153,7 @@ static void
 replace_key(struct dispatch_candidate *candidate, const struct flow_evaluation *evaluation)
 {
 	const struct flow_definition *definition = candidate->run->definition;
-	uint8		key[32];
+	uint8 key[32];
 
 	if (evaluation->nulls[0])
 		return;
@@ -177,11 +178,12 @@ count_strikes(struct flow_definition *definition, const ErrorData *error)
 	if (error == NULL || definition->detach_reason != NULL ||
 		(error->sqlerrcode != ERRCODE_QUERY_CANCELED && definition->strikes < MAX_STRIKES))
 		return;
-	definition->detach_reason = MemoryContextStrdup(definition->context,
-													error->sqlerrcode == ERRCODE_QUERY_CANCELED ?
-													"its filter takes longer than rflow.statement_timeout" :
-													psprintf("its filter raised for %d events in a row: %s",
-															 MAX_STRIKES, error->message));
+	definition->detach_reason =
+		MemoryContextStrdup(definition->context,
+							error->sqlerrcode == ERRCODE_QUERY_CANCELED
+								? "its filter takes longer than rflow.statement_timeout"
+								: psprintf("its filter raised for %d events in a row: %s",
+										   MAX_STRIKES, error->message));
 }
 
 static void
@@ -191,7 +193,7 @@ evaluate_for(struct flow_definition *definition, struct flow_expression *express
 	struct flow_run **runs = palloc(Max(count, 1) * sizeof(struct flow_run *));
 	struct dispatch_candidate **chosen = palloc(Max(count, 1) * sizeof(*chosen));
 	struct flow_evaluation *evaluations;
-	int			size = 0;
+	int size = 0;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -227,7 +229,8 @@ keep_events(struct dispatch_candidate *candidates, int count)
 		if (run == NULL || candidates[i].values == NULL)
 			continue;
 		event = run->definition->trigger.target.item;
-		run->event = db_abi_params_to_jsonb(event->inputs, event->input_count, candidates[i].values);
+		run->event =
+			db_abi_params_to_jsonb(event->inputs, event->input_count, candidates[i].values);
 	}
 }
 
@@ -236,14 +239,14 @@ static struct flow_run **
 collect(struct dispatch_candidate *candidates, int count, int *kept)
 {
 	struct flow_run **runs = palloc(Max(count, 1) * sizeof(struct flow_run *));
-	HASHCTL		control = {.keysize = 32, .entrysize = 32, .hcxt = CurrentMemoryContext};
-	HTAB	   *seen = hash_create("rflow keys", Max(count, 1), &control,
-								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	HASHCTL control = {.keysize = 32, .entrysize = 32, .hcxt = CurrentMemoryContext};
+	HTAB *seen =
+		hash_create("rflow keys", Max(count, 1), &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 
 	*kept = 0;
 	for (int i = 0; i < count; i++)
 	{
-		bool		found;
+		bool found;
 
 		if (candidates[i].run == NULL)
 			continue;
@@ -256,22 +259,23 @@ collect(struct dispatch_candidate *candidates, int count, int *kept)
 }
 
 struct flow_run **
-dispatch_logs(const struct chain *chain, const struct chain_logs *logs, size_t first, size_t last,
-			  List *definitions, struct evm_arena *arena, int *count)
+worker_dispatch_logs(const struct chain *chain, const struct chain_logs *logs, size_t first,
+					 size_t last, List *definitions, struct evm_arena *arena, int *count)
 {
-	int			candidate_count;
-	struct dispatch_candidate *candidates = match_all(chain, logs, first, last, definitions, arena,
-													  &candidate_count);
-	ListCell   *cell;
+	int candidate_count;
+	struct dispatch_candidate *candidates =
+		match_all(chain, logs, first, last, definitions, arena, &candidate_count);
+	ListCell *cell;
 
-	foreach(cell, definitions)
+	foreach (cell, definitions)
 	{
 		struct flow_definition *definition = lfirst(cell);
 
 		if (definition->filter != NULL)
 			evaluate_for(definition, definition->filter, candidates, candidate_count, judge_filter);
 		if (definition->once_per != NULL)
-			evaluate_for(definition, definition->once_per, candidates, candidate_count, replace_key);
+			evaluate_for(definition, definition->once_per, candidates, candidate_count,
+						 replace_key);
 	}
 	keep_events(candidates, candidate_count);
 	return collect(candidates, candidate_count, count);

@@ -1,10 +1,12 @@
 /*
  * executor.c
- *	  Goes on with runs that exist: what they waited for has happened, or a step is not for watchers.
+ *	  Goes on with runs that exist: what they waited for has happened, or a step is not for
+ *	  watchers.
  *
- * The story of a turn: read what is due, load these runs, look at what they waited for; take them as far as they
- * go, with no transaction open while a node is asked; write what has become of them.  Runs belong to executors by the
- * first hex digit of their id, so no two processes have one in hand.
+ * The story of a turn: read what is due, load these runs, look at what they waited for; take them
+ * as far as they go, with no transaction open while a node is asked; write what has become of
+ * them. Runs belong to executors by the first hex digit of their id, so no two processes have one
+ * in hand.
  */
 #include "postgres.h"
 
@@ -38,9 +40,9 @@ struct taking
 {
 	struct executor *executor;
 	struct flow_due *due;
-	int			due_count;
+	int due_count;
 	struct evm_arena *arena;
-	List	   *running;		/* of these runs, those that go on */
+	List *running; /* of these runs, those that go on */
 };
 
 /* ---- taking ------------------------------------------------------------------------- */
@@ -58,9 +60,9 @@ take(void *arg)
 	struct taking *taking = arg;
 	struct flow_run **runs;
 	struct flow_run **settled;
-	List	   *done = NIL;
-	int			settled_count = 0;
-	int			count;
+	List *done = NIL;
+	int settled_count = 0;
+	int count;
 
 	MemoryContextSwitchTo(taking->executor->worker->context);
 	(void) set_config_option("lock_timeout", LOCK_TIMEOUT, PGC_USERSET, PGC_S_SESSION,
@@ -95,11 +97,11 @@ same_run(const struct flow_due *a, const struct flow_due *b)
 static void
 postpone_rows(struct executor *executor, struct flow_due *due, int count, const ErrorData *error)
 {
-	List	   *rows = NIL;
+	List *rows = NIL;
 
 	for (int i = 0; i < count; i++)
 		rows = lappend(rows, &due[i]);
-	executor_postpone(executor, rows, error);
+	worker_executor_postpone(executor, rows, error);
 }
 
 static int
@@ -112,15 +114,15 @@ compare_run_ids(const void *a, const void *b)
 static bool
 take_singly(struct taking *all)
 {
-	List	   *running = NIL;
-	bool		ready = true;
-	int			next;
+	List *running = NIL;
+	bool ready = true;
+	int next;
 
 	qsort(all->due, all->due_count, sizeof(struct flow_due), compare_run_ids);
 	for (int first = 0; first < all->due_count && ready; first = next)
 	{
 		struct taking one = *all;
-		ErrorData  *error;
+		ErrorData *error;
 
 		for (next = first + 1; next < all->due_count; next++)
 		{
@@ -129,7 +131,7 @@ take_singly(struct taking *all)
 		}
 		one.due = &all->due[first];
 		one.due_count = next - first;
-		error = executor_try(all->executor, "taking a run", take, &one, &ready);
+		error = worker_executor_try(all->executor, "taking a run", take, &one, &ready);
 		if (error != NULL)
 			postpone_rows(all->executor, one.due, one.due_count, error);
 		else if (ready)
@@ -163,11 +165,14 @@ look(void *arg)
 static struct flow_step *
 next_step(const struct flow_run *run)
 {
-	return run->next_step < run->definition->step_count ?
-		&run->definition->steps[run->next_step] : NULL;
+	return run->next_step < run->definition->step_count ? &run->definition->steps[run->next_step]
+														: NULL;
 }
 
-/* Put down by flow_advance for somebody else: another network's turn, or a transaction of its own. */
+/*
+ * Put down by flow_advance for somebody else: another network's turn, or a transaction of its
+ * own.
+ */
 static bool
 is_deferred(const struct flow_run *run)
 {
@@ -180,7 +185,10 @@ wants_execution(const struct flow_run *run)
 	return is_deferred(run) && next_step(run)->kind->execute != NULL;
 }
 
-/* The network that the first of the running runs needs, "" when none of them needs one; NULL when none runs. */
+/*
+ * The network that the first of the running runs needs, "" when none of them needs one; NULL when
+ * none runs.
+ */
 static const char *
 choose_network(struct flow_run **runs, int count)
 {
@@ -199,12 +207,16 @@ choose_network(struct flow_run **runs, int count)
 	return chosen;
 }
 
-/* After a request that nobody answered: those that are to be tried again wait as long as the network's failures say. */
+/*
+ * After a request that nobody answered: those that are to be tried again wait as long as the
+ * network's failures say.
+ */
 static void
 slow_down(struct flow_run **runs, int count, const struct executor_network *network)
 {
-	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-													(int64) executor_network_pause_ms(network));
+	TimestampTz until =
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+									(int64) worker_executor_network_pause_ms(network));
 
 	for (int i = 0; i < count; i++)
 	{
@@ -230,8 +242,8 @@ advance_with(struct executor_network *network, struct flow_run **runs, int count
 			 struct flow_turn *turn)
 {
 	struct flow_run **running = palloc(count * sizeof(struct flow_run *));
-	uint64		requests;
-	int			size = 0;
+	uint64 requests;
+	int size = 0;
 
 	turn->network = network != NULL ? network->name : "";
 	turn->client = network != NULL ? network->client : NULL;
@@ -244,12 +256,14 @@ advance_with(struct executor_network *network, struct flow_run **runs, int count
 	}
 	(void) flow_advance(running, size, turn);
 	if (requests_of(turn->client) != requests)
-		executor_network_note(network);
+		worker_executor_network_note(network);
 	if (turn->problem != NULL || (network != NULL && network->failures > 0))
 		slow_down(running, size, network);
 }
 
-/* Takes runs as far as they go, a network at a time.  False when the worker may not act any more. */
+/*
+ * Takes runs as far as they go, a network at a time. False when the worker may not act any more.
+ */
 static bool
 advance(struct executor *executor, struct flow_run **runs, int count, struct flow_turn *turn)
 {
@@ -261,7 +275,7 @@ advance(struct executor *executor, struct flow_run **runs, int count, struct flo
 
 		if (name[0] != '\0')
 		{
-			network = executor_network_find(executor->worker, name);
+			network = worker_executor_network_find(executor->worker, name);
 			if (network == NULL)
 				return false;
 		}
@@ -277,9 +291,9 @@ advance(struct executor *executor, struct flow_run **runs, int count, struct flo
 
 /* Moves the runs that a condition holds for to the front; returns how many they are. */
 static int
-partition(struct flow_run **runs, int count, bool (*condition) (const struct flow_run *run))
+partition(struct flow_run **runs, int count, bool (*condition)(const struct flow_run *run))
 {
-	int			front = 0;
+	int front = 0;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -305,12 +319,12 @@ static int
 execute_steps(struct executor *executor, struct flow_run **runs, int count)
 {
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), EXECUTE_BUDGET_MS);
-	int			executed = 0;
+	int executed = 0;
 
 	while (executed < count && GetCurrentTimestamp() < end)
 	{
 		CHECK_FOR_INTERRUPTS();
-		executor_execute(executor, runs[executed++]);
+		worker_executor_execute(executor, runs[executed++]);
 	}
 	return executed;
 }
@@ -320,32 +334,32 @@ go_on(struct executor *executor, List *running, struct evm_arena *arena)
 {
 	struct flow_turn turn = {.arena = arena, .executor = true};
 	struct flow_run **runs = palloc(Max(list_length(running), 1) * sizeof(struct flow_run *));
-	int			count = 0;
-	ListCell   *cell;
+	int count = 0;
+	ListCell *cell;
 
-	foreach(cell, running)
+	foreach (cell, running)
 		runs[count++] = lfirst(cell);
 	while (count > 0 && advance(executor, runs, count, &turn))
 	{
-		int			executable = partition(runs, count, wants_execution);
-		int			executed;
+		int executable = partition(runs, count, wants_execution);
+		int executed;
 
-		executor_write(executor, runs + executable, count - executable);
+		worker_executor_write(executor, runs + executable, count - executable);
 		executed = execute_steps(executor, runs, executable);
-		executor_write(executor, runs + executed, executable - executed);
+		worker_executor_write(executor, runs + executed, executable - executed);
 		count = partition(runs, executed, is_running);
 	}
 }
 
 bool
-executor_turn(struct executor *executor)
+worker_executor_turn(struct executor *executor)
 {
 	struct look looking = {.executor = executor};
 	struct taking taking = {.executor = executor};
-	bool		ready;
-	ErrorData  *error;
+	bool ready;
+	ErrorData *error;
 
-	error = executor_try(executor, "looking for runs", look, &looking, &ready);
+	error = worker_executor_try(executor, "looking for runs", look, &looking, &ready);
 	if (error != NULL)
 		ReThrowError(error);
 	if (!ready)
@@ -356,7 +370,7 @@ executor_turn(struct executor *executor)
 	taking.due = looking.due.rows;
 	taking.due_count = looking.due.count;
 	taking.arena = db_arena_create(executor->worker->context, TURN_MAX_BYTES);
-	error = executor_try(executor, "taking runs", take, &taking, &ready);
+	error = worker_executor_try(executor, "taking runs", take, &taking, &ready);
 	if (error != NULL)
 		ready = take_singly(&taking);
 	if (ready)
@@ -381,7 +395,7 @@ idle_ms(const struct executor *executor)
 static void
 fail_at_exit(struct flow_run **runs, int count, void *arg)
 {
-	executor_write(arg, runs, count);
+	worker_executor_write(arg, runs, count);
 }
 
 void
@@ -389,10 +403,10 @@ rflow_executor_main(Datum arg)
 {
 	struct executor *executor = MemoryContextAllocZero(TopMemoryContext, sizeof(struct executor));
 	struct worker *w = worker_start(arg, WORKER_EXECUTOR);
-	char		share[32];
+	char share[32];
 
 	executor->worker = w;
-	executor->shares = rflow_executors;
+	executor->shares = db_executors;
 	executor->started_at = GetCurrentTimestamp();
 	executor->has_incidents = true;
 	executor->report.head_number = -1;
@@ -408,7 +422,7 @@ rflow_executor_main(Datum arg)
 			worker_idle(w);
 			continue;
 		}
-		if (!executor_turn(executor))
+		if (!worker_executor_turn(executor))
 			(void) worker_wait(w, idle_ms(executor));
 		db_report(&executor->report);
 	}

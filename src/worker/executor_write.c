@@ -1,9 +1,10 @@
 /*
  * executor_write.c
- *	  Writes what has become of runs, and does the steps that are written in the transaction they run in.
+ *	  Writes what has become of runs, and does the steps that are written in the transaction they
+ *	  run in.
  *
- * What cannot be written together is written one by one, so that a run that somebody has cancelled meanwhile, or one
- * that is broken, does not keep the others from going on.
+ * What cannot be written together is written one by one, so that a run that somebody has
+ * cancelled meanwhile, or one that is broken, does not keep the others from going on.
  */
 #include "postgres.h"
 
@@ -17,7 +18,10 @@
 #include "utils/timestamp.h"
 #include "worker/executor.h"
 
-/* A run that cannot be loaded or written is looked at again after this, the first time and when a lock was in the way … */
+/*
+ * A run that cannot be loaded or written is looked at again after this, the first time and when a
+ * lock was in the way …
+ */
 #define POSTPONE_SHORT_MS 1000
 /* … and after this when the cause stays. */
 #define POSTPONE_LONG_MS 60000
@@ -30,11 +34,11 @@
 #define RUN_INCIDENT "run"
 
 ErrorData *
-executor_try(struct executor *executor, const char *activity, void (*work) (void *arg), void *arg,
-			 bool *ready)
+worker_executor_try(struct executor *executor, const char *activity, void (*work)(void *arg),
+					void *arg, bool *ready)
 {
 	MemoryContext context = executor->worker->context;
-	ErrorData  *volatile error = NULL;
+	ErrorData *volatile error = NULL;
 
 	*ready = worker_begin(executor->worker, activity);
 	if (!*ready)
@@ -62,13 +66,13 @@ struct writing
 {
 	struct executor *executor;
 	struct flow_run **runs;
-	int			count;
+	int count;
 };
 
 void
 executor_close_incidents(struct executor *executor, struct flow_run **runs, int count)
 {
-	List	   *ids = NIL;
+	List *ids = NIL;
 
 	if (!executor->has_incidents)
 		return;
@@ -100,33 +104,33 @@ has_changed_meanwhile(const ErrorData *error)
 static void
 write_singly(struct executor *executor, struct flow_run **runs, int count)
 {
-	bool		ready = true;
+	bool ready = true;
 
 	for (int i = 0; i < count && ready; i++)
 	{
 		struct writing one = {executor, &runs[i], 1};
-		ErrorData  *error = executor_try(executor, "writing a run", write_runs, &one, &ready);
+		ErrorData *error = worker_executor_try(executor, "writing a run", write_runs, &one, &ready);
 
 		if (error != NULL && !has_changed_meanwhile(error))
-			executor_postpone(executor, runs[i]->due, error);
+			worker_executor_postpone(executor, runs[i]->due, error);
 	}
 }
 
 void
-executor_write(struct executor *executor, struct flow_run **runs, int count)
+worker_executor_write(struct executor *executor, struct flow_run **runs, int count)
 {
 	struct writing writing = {executor, runs, count};
-	bool		ready;
+	bool ready;
 
 	if (count == 0)
 		return;
-	if (executor_try(executor, "writing runs", write_runs, &writing, &ready) != NULL)
+	if (worker_executor_try(executor, "writing runs", write_runs, &writing, &ready) != NULL)
 		write_singly(executor, runs, count);
 }
 
 struct postponing
 {
-	List	   *due;
+	List *due;
 	const ErrorData *error;
 };
 
@@ -135,31 +139,33 @@ postpone(void *arg)
 {
 	struct postponing *postponing = arg;
 	const struct flow_due *due = linitial(postponing->due);
-	bool		locked = postponing->error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
-	bool		is_new;
+	bool locked = postponing->error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+	bool is_new;
 
-	is_new = flow_open_incident(RUN_INCIDENT, NULL, due->run_id, postponing->error->message,
-								locked ? "End the transaction that holds the lock; the run then goes on by itself." :
-								"Remove the cause; the run is tried again every minute.");
+	is_new = flow_open_incident(
+		RUN_INCIDENT, NULL, due->run_id, postponing->error->message,
+		locked ? "End the transaction that holds the lock; the run then goes on by itself."
+			   : "Remove the cause; the run is tried again every minute.");
 	flow_postpone_due(postponing->due,
-					  TimestampTzPlusMilliseconds(GetCurrentTimestamp(), is_new || locked ?
-												  POSTPONE_SHORT_MS : POSTPONE_LONG_MS));
+					  TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+												  is_new || locked ? POSTPONE_SHORT_MS
+																   : POSTPONE_LONG_MS));
 	db_commit();
 }
 
 void
-executor_postpone(struct executor *executor, List *due, const ErrorData *error)
+worker_executor_postpone(struct executor *executor, List *due, const ErrorData *error)
 {
 	struct postponing postponing = {due, error};
-	bool		ready;
-	ErrorData  *second;
+	bool ready;
+	ErrorData *second;
 
 	ereport(LOG,
-			(errmsg("run %s cannot go on: %s",
-					((const struct flow_due *) linitial(due))->run_id, error->message),
+			(errmsg("run %s cannot go on: %s", ((const struct flow_due *) linitial(due))->run_id,
+					error->message),
 			 error->detail != NULL ? errdetail_internal("%s", error->detail) : 0));
 	executor->has_incidents = true;
-	second = executor_try(executor, "postponing a run", postpone, &postponing, &ready);
+	second = worker_executor_try(executor, "postponing a run", postpone, &postponing, &ready);
 	if (second != NULL)
 		ReThrowError(second);
 }
@@ -170,13 +176,14 @@ struct executing
 {
 	struct executor *executor;
 	struct flow_run *run;
-	bool		settled;		/* the step is over; what failed was to write it */
+	bool settled; /* the step is over; what failed was to write it */
 };
 
 /*
- * What has been done so far is written, and that the step begins: the server may end while it runs, by its
- * doing even.  What is lost of this commit is done again, so it need not be flushed; but a statement that brings the
- * server down at once would then do so for ever, so for a while after the start it is.
+ * What has been done so far is written, and that the step begins: the server may end while it
+ * runs, by its doing even. What is lost of this commit is done again, so it need not be flushed;
+ * but a statement that brings the server down at once would then do so for ever, so for a while
+ * after the start it is.
  */
 static void
 begin_step(void *arg)
@@ -213,7 +220,10 @@ execute(void *arg)
 	flow_runs_written(&run, 1);
 }
 
-/* What may go well when it is done once more: a deadlock, a conflict of serializable transactions. */
+/*
+ * What may go well when it is done once more: a deadlock, a conflict of serializable
+ * transactions.
+ */
 static bool
 is_transient(const ErrorData *error)
 {
@@ -229,12 +239,12 @@ settle_failure(struct executor *executor, struct flow_run *run, const ErrorData 
 		flow_step_retry(run, step, error->message, true);
 	else
 		flow_step_fail(run, step, flow_error_from_data(error));
-	executor_write(executor, &run, 1);
+	worker_executor_write(executor, &run, 1);
 }
 
 /*
- * User code of one owner leaves nothing behind for that of another.  An error here ends the process: what is left of
- * the session ends with it.
+ * User code of one owner leaves nothing behind for that of another. An error here ends the
+ * process: what is left of the session ends with it.
  */
 static void
 clean_session(struct executor *executor)
@@ -248,45 +258,47 @@ clean_session(struct executor *executor)
 static void
 give_up(struct executor *executor, struct flow_run *run)
 {
-	flow_step_fail(run, &run->definition->steps[run->next_step],
-				   flow_error(ERRCODE_OPERATOR_INTERVENTION,
-							  "given up after %d attempts: each time the process ended while the statement ran",
-							  EXECUTE_MAX_ATTEMPTS));
-	executor_write(executor, &run, 1);
+	flow_step_fail(
+		run, &run->definition->steps[run->next_step],
+		flow_error(
+			ERRCODE_OPERATOR_INTERVENTION,
+			"given up after %d attempts: each time the process ended while the statement ran",
+			EXECUTE_MAX_ATTEMPTS));
+	worker_executor_write(executor, &run, 1);
 }
 
 /* An error of a write that is not the step's. */
 static void
 handle_write_error(struct executor *executor, struct flow_run *run, const ErrorData *error)
 {
-	run->state = FLOW_READY;	/* put down */
+	run->state = FLOW_READY; /* put down */
 	if (!has_changed_meanwhile(error))
-		executor_postpone(executor, run->due, error);
+		worker_executor_postpone(executor, run->due, error);
 }
 
 void
-executor_execute(struct executor *executor, struct flow_run *run)
+worker_executor_execute(struct executor *executor, struct flow_run *run)
 {
 	struct executing executing = {executor, run, false};
 	struct flow_run before;
-	ErrorData  *error;
-	bool		ready;
+	ErrorData *error;
+	bool ready;
 
 	if (run->attempt > EXECUTE_MAX_ATTEMPTS)
 	{
 		give_up(executor, run);
 		return;
 	}
-	error = executor_try(executor, "beginning a step", begin_step, &executing, &ready);
+	error = worker_executor_try(executor, "beginning a step", begin_step, &executing, &ready);
 	if (error != NULL)
 		handle_write_error(executor, run, error);
 	if (error != NULL || !ready)
 		return;
 	before = *run;
-	error = executor_try(executor, run->definition->workflow, execute, &executing, &ready);
+	error = worker_executor_try(executor, run->definition->workflow, execute, &executing, &ready);
 	if (!ready)
 	{
-		run->state = FLOW_READY;	/* put down */
+		run->state = FLOW_READY; /* put down */
 		return;
 	}
 	clean_session(executor);

@@ -2,9 +2,9 @@
  * watcher.c
  *	  Follows one network: finds new heads, keeps the header chain, and hands ranges to the round.
  *
- * The story of a turn: may we act; have the definitions changed; is the node on our chain; is it time to
- * ask for the head; is there something to read.  Then it sleeps until the next poll, or until something
- * wakes it.
+ * The story of a turn: may we act; have the definitions changed; is the node on our chain; is it
+ * time to ask for the head; is there something to read. Then it sleeps until the next poll, or
+ * until something wakes it.
  */
 #include "postgres.h"
 
@@ -23,31 +23,36 @@
 #include "utils/timestamp.h"
 #include "worker/watcher.h"
 
-/* While a block is overdue, fast polls ask for the number alone, and one in so many for the header. */
+/*
+ * While a block is overdue, fast polls ask for the number alone, and one in so many for the
+ * header.
+ */
 #define HEADER_EVERY 8
 /* A node on the wrong chain is looked at again after this. */
 #define BROKEN_PAUSE_MS 5000
 
 static struct db_statement network_row = {
-	.sql = "SELECT n.chain_id, n.rpc_urls, "
-	"       (extract(epoch FROM n.poll_min) * 1000)::bigint, "
-	"       (extract(epoch FROM n.poll_max) * 1000)::bigint, "
-	"       (extract(epoch FROM n.rpc_timeout) * 1000)::bigint, n.log_range "
-	"  FROM rflow.networks n "
-	" WHERE n.name = $1 AND n.enabled",
+	.sql =
+		"SELECT n.chain_id, n.rpc_urls, "
+		"       (extract(epoch FROM n.poll_min) * 1000)::bigint, "
+		"       (extract(epoch FROM n.poll_max) * 1000)::bigint, "
+		"       (extract(epoch FROM n.rpc_timeout) * 1000)::bigint, n.log_range "
+		"  FROM rflow.networks n "
+		" WHERE n.name = $1 AND n.enabled",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement workflows_of_network = {
-	.sql = "SELECT w.name, v.version, v.definition, v.owner, v.search_path "
-	"  FROM rflow_private.subscriptions s "
-	"  JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
-	"  JOIN rflow.workflow_versions v ON v.workflow = w.name AND v.version = w.version "
-	" WHERE s.network = $1 "
-	" ORDER BY w.name",
+	.sql =
+		"SELECT w.name, v.version, v.definition, v.owner, v.search_path "
+		"  FROM rflow_private.subscriptions s "
+		"  JOIN rflow.workflows w ON w.name = s.workflow AND w.enabled "
+		"  JOIN rflow.workflow_versions v ON v.workflow = w.name AND v.version = w.version "
+		" WHERE s.network = $1 "
+		" ORDER BY w.name",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 /* ---- definitions ---------------------------------------------------------- */
@@ -55,10 +60,10 @@ static struct db_statement workflows_of_network = {
 static List *
 read_urls(void)
 {
-	ArrayType  *array = DatumGetArrayTypeP(db_value(0, 2, NULL));
-	List	   *urls = NIL;
-	Datum	   *values;
-	int			count;
+	ArrayType *array = DatumGetArrayTypeP(db_value(0, 2, NULL));
+	List *urls = NIL;
+	Datum *values;
+	int count;
 
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values, NULL, &count);
 	for (int i = 0; i < count; i++)
@@ -83,14 +88,14 @@ same_urls(const List *a, const List *b)
 static void
 connect_client(struct watcher *watcher, int timeout_ms)
 {
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "rflow network",
-												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context =
+		AllocSetContextCreate(TopMemoryContext, "rflow network", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	List	   *urls = read_urls();
+	List *urls = read_urls();
 	struct rpc_options options = {
 		.network = watcher->chain->network,
 		.url_count = list_length(urls),
-		.timeout_ms = timeout_ms
+		.timeout_ms = timeout_ms,
 	};
 	const char **texts = palloc(options.url_count * sizeof(char *));
 
@@ -119,11 +124,11 @@ connect_client(struct watcher *watcher, int timeout_ms)
 static bool
 read_network(struct watcher *watcher)
 {
-	Datum		name = CStringGetTextDatum(watcher->worker->network);
-	int64		chain_id;
-	int64		min_ms;
-	int64		max_ms;
-	int64		timeout_ms;
+	Datum name = CStringGetTextDatum(watcher->worker->network);
+	int64 chain_id;
+	int64 min_ms;
+	int64 max_ms;
+	int64 timeout_ms;
 
 	if (db_execute(&network_row, &name, NULL) != 1)
 		return false;
@@ -150,9 +155,9 @@ read_network(struct watcher *watcher)
 static struct flow_definition *
 find_definition(List *definitions, const char *workflow, int version)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
-	foreach(cell, definitions)
+	foreach (cell, definitions)
 	{
 		struct flow_definition *definition = lfirst(cell);
 
@@ -166,29 +171,29 @@ find_definition(List *definitions, const char *workflow, int version)
 static void
 read_definitions(struct watcher *watcher)
 {
-	Datum		network = CStringGetTextDatum(watcher->worker->network);
-	uint64		count = db_execute(&workflows_of_network, &network, NULL);
-	List	   *old = watcher->definitions;
-	List	   *current = NIL;
+	Datum network = CStringGetTextDatum(watcher->worker->network);
+	uint64 count = db_execute(&workflows_of_network, &network, NULL);
+	List *old = watcher->definitions;
+	List *current = NIL;
 	MemoryContext context;
-	ListCell   *cell;
+	ListCell *cell;
 
 	for (uint64 i = 0; i < count; i++)
 	{
-		char	   *workflow = db_text(i, 1);
-		int			version = (int) db_int64(i, 2);
+		char *workflow = db_text(i, 1);
+		int version = (int) db_int64(i, 2);
 		struct flow_definition *definition = find_definition(old, workflow, version);
 
 		if (definition == NULL)
-			definition = flow_load(TopMemoryContext, workflow, version,
-								   DatumGetJsonbP(db_value(i, 3, NULL)),
-								   DatumGetObjectId(db_value(i, 4, NULL)), db_text(i, 5));
+			definition =
+				flow_load(TopMemoryContext, workflow, version, DatumGetJsonbP(db_value(i, 3, NULL)),
+						  DatumGetObjectId(db_value(i, 4, NULL)), db_text(i, 5));
 		context = MemoryContextSwitchTo(TopMemoryContext);
 		current = lappend(current, definition);
 		MemoryContextSwitchTo(context);
 	}
 	watcher->definitions = current;
-	foreach(cell, old)
+	foreach (cell, old)
 	{
 		if (!list_member_ptr(current, lfirst(cell)))
 			flow_free(lfirst(cell));
@@ -200,7 +205,7 @@ static void
 read_cursors(struct watcher *watcher)
 {
 	MemoryContext old;
-	ListCell   *cell;
+	ListCell *cell;
 
 	MemoryContextReset(watcher->cursor_context);
 	old = MemoryContextSwitchTo(watcher->cursor_context);
@@ -208,7 +213,7 @@ read_cursors(struct watcher *watcher)
 	if (watcher->chain->tip >= 0)
 		watcher->cursors = chain_load_cursors(watcher->chain, watcher->log_range);
 	watcher->with_finality = false;
-	foreach(cell, watcher->cursors)
+	foreach (cell, watcher->cursors)
 	{
 		const char *ceiling = ((struct chain_cursor *) lfirst(cell))->ceiling;
 
@@ -221,9 +226,9 @@ read_cursors(struct watcher *watcher)
 static bool
 load(struct watcher *watcher)
 {
-	uint64		generation = db_settled_generation();
-	List	   *before = list_copy(watcher->definitions);
-	ListCell   *cell;
+	uint64 generation = db_settled_generation();
+	List *before = list_copy(watcher->definitions);
+	ListCell *cell;
 
 	if (!worker_begin(watcher->worker, "loading definitions"))
 		return false;
@@ -235,7 +240,7 @@ load(struct watcher *watcher)
 	read_definitions(watcher);
 	read_cursors(watcher);
 	db_commit();
-	foreach(cell, watcher->definitions)
+	foreach (cell, watcher->definitions)
 	{
 		if (!list_member_ptr(before, lfirst(cell)))
 			flow_warm(lfirst(cell));
@@ -282,7 +287,7 @@ static bool
 identify(struct watcher *watcher)
 {
 	struct chain_update update;
-	bool		first_contact;
+	bool first_contact;
 
 	if (watcher->identified == rpc_client_generation(watcher->client) && watcher->identified != 0)
 		return true;
@@ -294,7 +299,7 @@ identify(struct watcher *watcher)
 	}
 	if (update.news == CHAIN_NO_ANSWER)
 	{
-		watcher_hold(watcher, update.error);
+		worker_watcher_hold(watcher, update.error);
 		(void) rpc_wait(watcher->client,
 						Min(watcher->hold_until - db_now_ms(), watcher->pace.max_ms));
 		return false;
@@ -322,7 +327,7 @@ store_headers(struct watcher *watcher, const struct chain_update *update, int64 
 		watcher->generation = 0;
 		return;
 	}
-	db_synchronous_commit(false);	/* can be derived again from the chain */
+	db_synchronous_commit(false); /* can be derived again from the chain */
 	chain_store(watcher->chain, update, old_tip);
 	db_commit();
 	watcher->report.blocks += watcher->chain->tip - update->fork;
@@ -330,11 +335,14 @@ store_headers(struct watcher *watcher, const struct chain_update *update, int64 
 		watcher->cursors_stale = true;
 }
 
-/* A head that does not fit ours may be of another chain at the same place: the node is asked again who it is. */
+/*
+ * A head that does not fit ours may be of another chain at the same place: the node is asked
+ * again who it is.
+ */
 static void
 adopt_head(struct watcher *watcher, const struct chain_header *head, double asked_at)
 {
-	int64		old_tip = watcher->chain->tip;
+	int64 old_tip = watcher->chain->tip;
 	struct chain_update update = chain_connect(watcher->chain, watcher->client, head);
 
 	switch (update.news)
@@ -364,11 +372,11 @@ poll_head(struct watcher *watcher)
 {
 	struct chain_poll poll = {
 		.with_header = watcher->misses % HEADER_EVERY == 0,
-		.with_finality = watcher->with_finality
+		.with_finality = watcher->with_finality,
 	};
 	struct chain_header head;
 	struct chain_update update = chain_poll_head(watcher->chain, watcher->client, &poll, &head);
-	double		asked_at = db_now_ms();
+	double asked_at = db_now_ms();
 
 	watcher->report.polls++;
 	watcher->misses++;
@@ -420,8 +428,8 @@ open_watcher(Datum arg)
 
 	watcher->worker = worker_start(arg, WORKER_WATCHER);
 	watcher->chain = MemoryContextAllocZero(TopMemoryContext, sizeof(struct chain));
-	watcher->cursor_context = AllocSetContextCreate(TopMemoryContext, "rflow cursors",
-													ALLOCSET_SMALL_SIZES);
+	watcher->cursor_context =
+		AllocSetContextCreate(TopMemoryContext, "rflow cursors", ALLOCSET_SMALL_SIZES);
 	watcher->report.head_number = -1;
 	watcher->report.finalized_number = -1;
 	worker_own(watcher->worker, DUTY_NETWORK_WATCH, watcher->worker->network);
@@ -433,8 +441,8 @@ open_watcher(Datum arg)
 static double
 pause_ms(const struct watcher *watcher, bool more)
 {
-	double		now = db_now_ms();
-	double		until = watcher->pace.poll_at;
+	double now = db_now_ms();
+	double until = watcher->pace.poll_at;
 
 	if (more)
 		return 0;
@@ -450,7 +458,7 @@ rflow_watcher_main(Datum arg)
 
 	for (;;)
 	{
-		bool		more;
+		bool more;
 
 		worker_turn(watcher->worker);
 		if (!worker_ready(watcher->worker))
@@ -469,7 +477,7 @@ rflow_watcher_main(Datum arg)
 			poll_head(watcher);
 		if (watcher->cursors_stale && watcher->chain->tip >= 0 && !reload_cursors(watcher))
 			continue;
-		more = watcher_round(watcher);
+		more = worker_watcher_round(watcher);
 		report(watcher);
 		(void) rpc_wait(watcher->client, pause_ms(watcher, more));
 	}

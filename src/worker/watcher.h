@@ -16,40 +16,40 @@ struct watcher
 {
 	struct worker *worker;
 	struct chain *chain;
-	bool		chain_loaded;
+	bool chain_loaded;
 	struct chain_pace pace;
-	int			misses;			/* polls since the last new head */
+	int misses; /* polls since the last new head */
 
 	/* of the network's row */
 	MemoryContext network_context;
-	int			timeout_ms;
-	List	   *urls;
+	int timeout_ms;
+	List *urls;
 	struct rpc_client *client;
-	uint64		identified;		/* generation of the client that is known to be on our chain; 0: none */
-	int			log_range;
+	uint64 identified; /* generation of the client that is known to be on our chain; 0: none */
+	int log_range;
 
 	/* of the definitions, as of generation */
-	uint64		generation;
-	List	   *definitions;	/* struct flow_definition, of enabled workflows */
+	uint64 generation;
+	List *definitions; /* struct flow_definition, of enabled workflows */
 	MemoryContext cursor_context;
-	List	   *cursors;		/* struct chain_cursor, lowest first */
-	bool		cursors_stale;
-	bool		with_finality;	/* a cursor waits for safe or finalized blocks */
+	List *cursors; /* struct chain_cursor, lowest first */
+	bool cursors_stale;
+	bool with_finality; /* a cursor waits for safe or finalized blocks */
 
 	/* rounds that could not be completed: the next one waits */
-	int			failures;
-	double		hold_until;		/* db_now_ms */
+	int failures;
+	double hold_until; /* db_now_ms */
 
 	struct worker_report report;
 };
 
 /*
- * Does one range of each cursor that can move: fetch, dispatch, advance, claim.  True when there is more to do at
- * once.  Sets generation to 0 when the definitions have changed meanwhile.
+ * Does one range of each cursor that can move: fetch, dispatch, advance, claim. True when there
+ * is more to do at once. Sets generation to 0 when the definitions have changed meanwhile.
  */
-extern bool watcher_round(struct watcher *watcher);
+extern bool worker_watcher_round(struct watcher *watcher);
 
 /* Remembers a failure for the views, and lets the next round wait. */
-extern void watcher_hold(struct watcher *watcher, const char *why);
+extern void worker_watcher_hold(struct watcher *watcher, const char *why);
 
-#endif							/* WORKER_WATCHER_H */
+#endif /* WORKER_WATCHER_H */

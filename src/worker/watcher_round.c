@@ -1,10 +1,11 @@
 /*
  * watcher_round.c
- *	  From a range of blocks to the one commit: fetch logs, find the runs they start, take these as far as they go,
+ *	  From a range of blocks to the one commit: fetch logs, find the runs they start, take these
+ *	  as far as they go,
  *	  and write cursor, occurrences, runs, journal and queue together.
  *
- * Nothing is written before that commit.  Whatever happens before it, the cursor has not moved, and the same
- * logs are read again; the occurrence keys make a repetition harmless.
+ * Nothing is written before that commit. Whatever happens before it, the cursor has not moved,
+ * and the same logs are read again; the occurrence keys make a repetition harmless.
  */
 #include "postgres.h"
 
@@ -36,23 +37,23 @@ struct round
 {
 	struct watcher *watcher;
 	struct chain_cursor *cursor;
-	List	   *definitions;
+	List *definitions;
 	struct chain_logs logs;
-	int64		to;
-	size_t		next;			/* log that has not been dispatched */
+	int64 to;
+	size_t next; /* log that has not been dispatched */
 };
 
 /* Where the cursor stands when everything before it has been claimed. */
 struct position
 {
-	int64		block;
-	int			log_index;
+	int64 block;
+	int log_index;
 };
 
 void
-watcher_hold(struct watcher *watcher, const char *why)
+worker_watcher_hold(struct watcher *watcher, const char *why)
 {
-	double		pause = HOLD_FIRST_MS * (double) (1 << Min(watcher->failures, 10));
+	double pause = HOLD_FIRST_MS * (double) (1 << Min(watcher->failures, 10));
 
 	watcher->failures++;
 	watcher->hold_until = db_now_ms() + Min(pause, HOLD_LONGEST_MS);
@@ -60,32 +61,38 @@ watcher_hold(struct watcher *watcher, const char *why)
 }
 
 static struct db_statement disable_workflow = {
-	.sql = "UPDATE rflow.workflows w "
-	"   SET enabled = false "
-	" WHERE w.name IN (SELECT l.name FROM rflow.workflows l WHERE l.name = $1 FOR UPDATE SKIP LOCKED)",
+	.sql =
+		"UPDATE rflow.workflows w "
+		"   SET enabled = false "
+		" WHERE w.name IN (SELECT l.name FROM rflow.workflows l WHERE l.name = $1 FOR UPDATE "
+		"SKIP LOCKED)",
 	.types = {TEXTOID},
-	.count = 1
+	.count = 1,
 };
 
 static struct db_statement note_detached = {
-	.sql = "INSERT INTO rflow_private.incidents (kind, network, workflow, subject, reason, what_to_do) "
-	"VALUES ('detached', $2, $1, $1, $3, "
-	"        'mend the workflow, then rflow.enable(workflow, resume => ''cursor''): nothing is lost') "
-	"    ON CONFLICT (kind, subject) DO UPDATE "
-	"   SET reason = excluded.reason, since = excluded.since, resolved_at = NULL",
+	.sql =
+		"INSERT INTO rflow_private.incidents (kind, network, workflow, subject, reason, "
+		"what_to_do) "
+		"VALUES ('detached', $2, $1, $1, $3, "
+		"        'mend the workflow, then rflow.enable(workflow, resume => ''cursor''): nothing "
+		"is lost') "
+		"    ON CONFLICT (kind, subject) DO UPDATE "
+		"   SET reason = excluded.reason, since = excluded.since, resolved_at = NULL",
 	.types = {TEXTOID, TEXTOID, TEXTOID},
-	.count = 3
+	.count = 3,
 };
 
 /*
- * A workflow that the others would have to wait for is stopped where it stands: it is disabled with a cursor of its
- * own, and rflow.stuck says why.  Nothing of what was computed is claimed; the range is read again without it.
+ * A workflow that the others would have to wait for is stopped where it stands: it is disabled
+ * with a cursor of its own, and rflow.stuck says why. Nothing of what was computed is claimed;
+ * the range is read again without it.
  */
 static void
 detach(struct watcher *watcher, const struct flow_definition *definition)
 {
-	Datum		values[3];
-	bool		locked;
+	Datum values[3];
+	bool locked;
 
 	if (!worker_begin(watcher->worker, "detaching a workflow"))
 		return;
@@ -97,8 +104,9 @@ detach(struct watcher *watcher, const struct flow_definition *definition)
 		(void) db_execute(&note_detached, values, NULL);
 	db_commit();
 	if (locked)
-		watcher_hold(watcher, psprintf("workflow \"%s\" must be detached, but its row is locked",
-									   definition->workflow));
+		worker_watcher_hold(watcher,
+							psprintf("workflow \"%s\" must be detached, but its row is locked",
+									 definition->workflow));
 	watcher->generation = 0;
 }
 
@@ -106,10 +114,10 @@ detach(struct watcher *watcher, const struct flow_definition *definition)
 static bool
 detach_offenders(const struct round *round)
 {
-	bool		any = false;
-	ListCell   *cell;
+	bool any = false;
+	ListCell *cell;
 
-	foreach(cell, round->definitions)
+	foreach (cell, round->definitions)
 	{
 		const struct flow_definition *definition = lfirst(cell);
 
@@ -125,13 +133,13 @@ detach_offenders(const struct round *round)
 static List *
 definitions_of(const struct watcher *watcher, const struct chain_cursor *cursor)
 {
-	List	   *result = NIL;
-	ListCell   *name;
-	ListCell   *cell;
+	List *result = NIL;
+	ListCell *name;
+	ListCell *cell;
 
-	foreach(name, cursor->workflows)
+	foreach (name, cursor->workflows)
 	{
-		foreach(cell, watcher->definitions)
+		foreach (cell, watcher->definitions)
 		{
 			struct flow_definition *definition = lfirst(cell);
 
@@ -164,15 +172,15 @@ position_of_run(const struct flow_run *run)
 }
 
 /*
- * The one commit.  False when the definitions have changed since the runs were computed, or the database may not act any
- * more: everything computed is thrown away.
+ * The one commit. False when the definitions have changed since the runs were computed, or the
+ * database may not act any more: everything computed is thrown away.
  */
 static bool
 claim(struct round *round, struct flow_run **runs, int count, struct position position)
 {
 	struct watcher *watcher = round->watcher;
 	TimestampTz committed_at;
-	int			won = 0;
+	int won = 0;
 
 	if (!worker_begin(watcher->worker, "claiming"))
 		return false;
@@ -184,7 +192,7 @@ claim(struct round *round, struct flow_run **runs, int count, struct position po
 		return false;
 	}
 	if (count == 0)
-		db_synchronous_commit(false);	/* can be derived again from the chain */
+		db_synchronous_commit(false); /* can be derived again from the chain */
 	chain_advance_cursor(round->cursor, position.block, position.log_index);
 	if (count > 0)
 		won = flow_claim(runs, count, watcher->chain->network, GetCurrentTimestamp());
@@ -206,12 +214,12 @@ advance_and_claim(struct round *round, struct flow_run **runs, int count, struct
 	struct flow_turn turn = {
 		.network = watcher->chain->network,
 		.client = watcher->client,
-		.arena = arena
+		.arena = arena,
 	};
 
 	if (!flow_advance(runs, count, &turn))
 	{
-		watcher_hold(watcher, rpc_client_error(watcher->client));
+		worker_watcher_hold(watcher, rpc_client_error(watcher->client));
 		return false;
 	}
 	return claim(round, runs, count, position);
@@ -221,21 +229,21 @@ advance_and_claim(struct round *round, struct flow_run **runs, int count, struct
 static bool
 do_chunk(struct round *round)
 {
-	size_t		last = Min(round->next + CHUNK_LOGS, round->logs.count);
+	size_t last = Min(round->next + CHUNK_LOGS, round->logs.count);
 	struct evm_arena *arena = db_arena_create(CurrentMemoryContext, CHUNK_MAX_BYTES);
 	struct flow_run **runs;
-	int			count;
+	int count;
 
-	runs = dispatch_logs(round->watcher->chain, &round->logs, round->next, last, round->definitions,
-						 arena, &count);
+	runs = worker_dispatch_logs(round->watcher->chain, &round->logs, round->next, last,
+								round->definitions, arena, &count);
 	round->next = last;
 	if (detach_offenders(round))
 		return false;
-	for (int first = 0; first < count; first += rflow_claim_batch)
+	for (int first = 0; first < count; first += db_claim_batch)
 	{
-		int			size = Min(rflow_claim_batch, count - first);
-		struct position position = first + size < count ?
-			position_of_run(runs[first + size]) : position_of_log(round, last);
+		int size = Min(db_claim_batch, count - first);
+		struct position position = first + size < count ? position_of_run(runs[first + size])
+														: position_of_log(round, last);
 
 		if (!advance_and_claim(round, runs + first, size, position, arena))
 			return false;
@@ -262,7 +270,7 @@ do_range(struct round *round)
 {
 	MemoryContext outer = CurrentMemoryContext;
 	MemoryContext chunk = AllocSetContextCreate(outer, "rflow chunk", ALLOCSET_DEFAULT_SIZES);
-	bool		done = true;
+	bool done = true;
 
 	if (detach_offenders(round))
 		return false;
@@ -285,18 +293,18 @@ fetch_and_claim(struct watcher *watcher, struct chain_cursor *cursor, int64 ceil
 {
 	struct round round = {.watcher = watcher, .cursor = cursor};
 	struct chain_filter *filters;
-	int			count;
-	bool		done;
+	int count;
+	bool done;
 
 	round.definitions = definitions_of(watcher, cursor);
 	round.to = Min(ceiling, cursor->next_block + cursor->range - 1);
-	filters = dispatch_filters(round.definitions, &count);
+	filters = worker_dispatch_filters(round.definitions, &count);
 	round.logs = chain_fetch_logs(watcher->chain, watcher->client, filters, count,
 								  cursor->next_block, round.to);
 	switch (round.logs.outcome)
 	{
 		case CHAIN_FETCH_LATER:
-			watcher_hold(watcher, round.logs.error);
+			worker_watcher_hold(watcher, round.logs.error);
 			return false;
 		case CHAIN_FETCH_LESS:
 			cursor->range = Max(cursor->range / 2, 1);
@@ -318,14 +326,14 @@ fetch_and_claim(struct watcher *watcher, struct chain_cursor *cursor, int64 ceil
 static bool
 can_merge(const struct watcher *watcher)
 {
-	ListCell   *cell;
-	ListCell   *other;
+	ListCell *cell;
+	ListCell *other;
 
-	foreach(cell, watcher->cursors)
+	foreach (cell, watcher->cursors)
 	{
 		const struct chain_cursor *a = lfirst(cell);
 
-		foreach(other, watcher->cursors)
+		foreach (other, watcher->cursors)
 		{
 			const struct chain_cursor *b = lfirst(other);
 
@@ -338,18 +346,18 @@ can_merge(const struct watcher *watcher)
 }
 
 bool
-watcher_round(struct watcher *watcher)
+worker_watcher_round(struct watcher *watcher)
 {
-	bool		more = false;
-	bool		moved = false;
-	ListCell   *cell;
+	bool more = false;
+	bool moved = false;
+	ListCell *cell;
 
 	if (db_now_ms() < watcher->hold_until)
 		return false;
-	foreach(cell, watcher->cursors)
+	foreach (cell, watcher->cursors)
 	{
 		struct chain_cursor *cursor = lfirst(cell);
-		int64		ceiling = chain_ceiling(watcher->chain, cursor);
+		int64 ceiling = chain_ceiling(watcher->chain, cursor);
 
 		if (cursor->next_block > ceiling)
 			continue;

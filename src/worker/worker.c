@@ -187,7 +187,7 @@ worker_ready(struct worker *w)
 {
 	enum db_readiness readiness;
 
-	if (!rflow_enabled)
+	if (!db_enabled)
 	{
 		db_report_status("rflow.enabled is off");
 		w->running = false;
@@ -220,7 +220,7 @@ bool
 worker_begin(struct worker *w, const char *activity)
 {
 	db_begin(activity);
-	if (rflow_enabled && db_readiness(&w->signing_held) == DB_READY)
+	if (db_enabled && db_readiness(&w->signing_held) == DB_READY)
 		return true;
 	db_commit();
 	w->generation = 0;

@@ -99,7 +99,8 @@ TEST(urls_that_cannot_be_used_are_refused)
 	refuses("https://a/${env:RFLOW_HOT}", EVM_ERR_MISMATCH,
 			"environment variable RFLOW_HOT holds a signing secret, which has no place in a URL");
 	refuses("https://a/${env:RFLOW_PASSWORD_OF_HOT}", EVM_ERR_MISMATCH,
-			"environment variable RFLOW_PASSWORD_OF_HOT holds a signing secret, which has no place in a URL");
+			"environment variable RFLOW_PASSWORD_OF_HOT holds a signing secret, which has no place "
+			"in a URL");
 	refuses("https://a/${env:HOME}", EVM_ERR_SYNTAX, reference);
 	refuses("https://a/${env:RFLOW_key}", EVM_ERR_SYNTAX, reference);
 	refuses("https://a/${RFLOW_KEY}", EVM_ERR_SYNTAX, reference);

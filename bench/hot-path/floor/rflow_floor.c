@@ -2,11 +2,12 @@
  * rflow_floor.c
  *	  Measures the least that a claim can cost, in a server process like the watcher.
  *
- * The floor of a single deposit is its simulation, one or two JSON-RPC batches with the same bodies to the
- * same node, and one commit of the same rows.  The worker sleeps like the watcher between two blocks, and goes through the
- * same steps before the measurement (the head, a header committed without waiting, the logs), so that it finds the
- * caches of processor, kernel and node as the watcher finds them.  It uses rflow's own RPC client and
- * transactions, and leaves out all that is rflow: decoding, filters, expressions, checks.
+ * The floor of a single deposit is its simulation, one or two JSON-RPC batches with the same
+ * bodies to the same node, and one commit of the same rows. The worker sleeps like the watcher
+ * between two blocks, and goes through the same steps before the measurement (the head, a header
+ * committed without waiting, the logs), so that it finds the caches of processor, kernel and node
+ * as the watcher finds them. It uses rflow's own RPC client and transactions, and leaves out all
+ * that is rflow: decoding, filters, expressions, checks.
  */
 #include "postgres.h"
 
@@ -52,116 +53,130 @@ enum row_kind
 
 struct order
 {
-	int			id;
-	bool		has_run;
-	Datum		run_id;
+	int id;
+	bool has_run;
+	Datum run_id;
 	TimestampTz start_at;
-	char	   *logs_params;	/* or NULL */
-	char	   *read_params;	/* or NULL */
-	int			send_count;
-	char	  **send_params;
-	Datum		rows[ROW_KINDS];
+	char *logs_params; /* or NULL */
+	char *read_params; /* or NULL */
+	int send_count;
+	char **send_params;
+	Datum rows[ROW_KINDS];
 };
 
 /* Durations of one measurement, milliseconds. */
 struct sample
 {
-	int			calls;
-	double		read_ms;
-	double		send_ms;
-	double		write_ms;
-	double		commit_ms;
+	int calls;
+	double read_ms;
+	double send_ms;
+	double write_ms;
+	double commit_ms;
 };
 
 static struct db_statement next_order = {
-	.sql = "SELECT id, run_id, start_at, logs_params, read_params, send_params "
-	"  FROM floor.orders WHERE NOT done ORDER BY id LIMIT 1"
+	.sql =
+		"SELECT id, run_id, start_at, logs_params, read_params, send_params "
+		"  FROM floor.orders WHERE NOT done ORDER BY id LIMIT 1",
 };
 
 static struct db_statement read_rows[ROW_KINDS] = {
-	[ROW_RUN] = {
-		.sql = "SELECT r FROM rflow_private.workflow_runs r WHERE r.id = $1",
-		.types = {UUIDOID},
-		.count = 1
-	},
-	[ROW_STEPS] = {
-		.sql = "SELECT array_agg(s ORDER BY s.position) "
-		"  FROM rflow_private.step_runs s WHERE s.run_id = $1",
-		.types = {UUIDOID},
-		.count = 1
-	},
-	[ROW_TRANSACTION] = {
-		.sql = "SELECT t FROM rflow_private.relayer_transactions t WHERE t.run_id = $1",
-		.types = {UUIDOID},
-		.count = 1
-	}
+	[ROW_RUN] = {.sql = "SELECT r FROM rflow_private.workflow_runs r WHERE r.id = $1",
+				 .types = {UUIDOID},
+				 .count = 1},
+	[ROW_STEPS] = {.sql = "SELECT array_agg(s ORDER BY s.position) "
+						  "  FROM rflow_private.step_runs s WHERE s.run_id = $1",
+				   .types = {UUIDOID},
+				   .count = 1},
+	[ROW_TRANSACTION] =
+		{.sql = "SELECT t FROM rflow_private.relayer_transactions t WHERE t.run_id = $1",
+		 .types = {UUIDOID},
+		 .count = 1},
 };
 
 static struct db_statement finish_order = {
-	.sql = "WITH done AS (UPDATE floor.orders SET done = true WHERE id = $1 RETURNING id) "
-	"INSERT INTO floor.samples (order_id, calls, read_us, send_us, write_us, commit_us, measured_at) "
-	"SELECT id, $2, $3, $4, $5, $6, pg_catalog.clock_timestamp() FROM done",
+	.sql =
+		"WITH done AS (UPDATE floor.orders SET done = true WHERE id = $1 RETURNING id) "
+		"INSERT INTO floor.samples (order_id, calls, read_us, send_us, write_us, commit_us, "
+		"measured_at) "
+		"SELECT id, $2, $3, $4, $5, $6, pg_catalog.clock_timestamp() FROM done",
 	.types = {INT4OID, INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID},
-	.count = 6
+	.count = 6,
 };
 
 static struct db_statement store_header = {
-	.sql = "INSERT INTO floor.blocks "
-	"       (network, number, hash, parent_hash, block_timestamp, base_fee_per_gas, seen_at) "
-	"SELECT b.network, $1, b.hash, b.parent_hash, b.block_timestamp, b.base_fee_per_gas, b.seen_at "
-	"  FROM rflow_private.blocks b ORDER BY b.number DESC LIMIT 1",
+	.sql =
+		"INSERT INTO floor.blocks "
+		"       (network, number, hash, parent_hash, block_timestamp, base_fee_per_gas, seen_at) "
+		"SELECT b.network, $1, b.hash, b.parent_hash, b.block_timestamp, b.base_fee_per_gas, "
+		"b.seen_at "
+		"  FROM rflow_private.blocks b ORDER BY b.number DESC LIMIT 1",
 	.types = {INT8OID},
-	.count = 1
+	.count = 1,
 };
 
 /* The statements of a claim, with the columns that it fills. */
 static struct db_statement advance_cursor = {
-	.sql = "UPDATE floor.cursors SET next_block = next_block + 1, revision = revision + 1 WHERE id = 1"
+	.sql =
+		"UPDATE floor.cursors SET next_block = next_block + 1, revision = revision + 1 WHERE id "
+		"= 1",
 };
 
 static struct db_statement write_occurrence = {
-	.sql = "INSERT INTO floor.occurrences (key, network, block_number) "
-	"SELECT ($1).transaction_hash, ($1).network, ($1).block_number",
-	.count = 1
+	.sql =
+		"INSERT INTO floor.occurrences (key, network, block_number) "
+		"SELECT ($1).transaction_hash, ($1).network, ($1).block_number",
+	.count = 1,
 };
 
 static struct db_statement write_run = {
-	.sql = "INSERT INTO floor.workflow_runs "
-	"       (id, workflow, version, incarnation, owner, state, next_step, network, block_number, "
-	"        block_hash, block_timestamp, transaction_hash, transaction_index, log_index, address, "
-	"        event, input, error, created_at, finished_at) "
-	"SELECT ($1).id, ($1).workflow, ($1).version, ($1).incarnation, ($1).owner, 'waiting', "
-	"       ($1).next_step, ($1).network, ($1).block_number, ($1).block_hash, ($1).block_timestamp, "
-	"       ($1).transaction_hash, ($1).transaction_index, ($1).log_index, ($1).address, "
-	"       ($1).event, ($1).input, ($1).error, ($1).created_at, NULL",
-	.count = 1
+	.sql =
+		"INSERT INTO floor.workflow_runs "
+		"       (id, workflow, version, incarnation, owner, state, next_step, network, "
+		"block_number, "
+		"        block_hash, block_timestamp, transaction_hash, transaction_index, log_index, "
+		"address, "
+		"        event, input, error, created_at, finished_at) "
+		"SELECT ($1).id, ($1).workflow, ($1).version, ($1).incarnation, ($1).owner, 'waiting', "
+		"       ($1).next_step, ($1).network, ($1).block_number, ($1).block_hash, "
+		"($1).block_timestamp, "
+		"       ($1).transaction_hash, ($1).transaction_index, ($1).log_index, ($1).address, "
+		"       ($1).event, ($1).input, ($1).error, ($1).created_at, NULL",
+	.count = 1,
 };
 
 static struct db_statement write_steps = {
-	.sql = "INSERT INTO floor.step_runs "
-	"       (run_id, step, position, kind, state, attempt, result, error, transaction_id, "
-	"        started_at, finished_at) "
-	"SELECT j.run_id, j.step, j.position, j.kind, j.state, j.attempt, j.result, j.error, "
-	"       j.transaction_id, j.started_at, j.finished_at "
-	"  FROM unnest($1) j",
-	.count = 1
+	.sql =
+		"INSERT INTO floor.step_runs "
+		"       (run_id, step, position, kind, state, attempt, result, error, transaction_id, "
+		"        started_at, finished_at) "
+		"SELECT j.run_id, j.step, j.position, j.kind, j.state, j.attempt, j.result, j.error, "
+		"       j.transaction_id, j.started_at, j.finished_at "
+		"  FROM unnest($1) j",
+	.count = 1,
 };
 
 static struct db_statement write_transaction = {
-	.sql = "INSERT INTO floor.relayer_transactions "
-	"       (id, relayer, network, chain_id, owner, idempotency_key, run_id, step, recipient, value, "
-	"        data, gas_limit, max_fee_per_gas, wait_for, confirmations, state_since, due_at, created_at) "
-	"SELECT ($1).id, ($1).relayer, ($1).network, ($1).chain_id, ($1).owner, ($1).idempotency_key, "
-	"       ($1).run_id, ($1).step, ($1).recipient, ($1).value, ($1).data, ($1).gas_limit, "
-	"       ($1).max_fee_per_gas, ($1).wait_for, ($1).confirmations, ($1).created_at, '-infinity', "
-	"       ($1).created_at",
-	.count = 1
+	.sql =
+		"INSERT INTO floor.relayer_transactions "
+		"       (id, relayer, network, chain_id, owner, idempotency_key, run_id, step, "
+		"recipient, value, "
+		"        data, gas_limit, max_fee_per_gas, wait_for, confirmations, state_since, due_at, "
+		"created_at) "
+		"SELECT ($1).id, ($1).relayer, ($1).network, ($1).chain_id, ($1).owner, "
+		"($1).idempotency_key, "
+		"       ($1).run_id, ($1).step, ($1).recipient, ($1).value, ($1).data, ($1).gas_limit, "
+		"       ($1).max_fee_per_gas, ($1).wait_for, ($1).confirmations, ($1).created_at, "
+		"'-infinity', "
+		"       ($1).created_at",
+	.count = 1,
 };
 
 static struct db_statement write_due = {
-	.sql = "INSERT INTO floor.due (kind, owner, wake_at, id) "
-	"VALUES ('send', ($1).relayer, '-infinity', pg_catalog.lpad(($1).id::text, 19, '0'))",
-	.count = 1
+	.sql =
+		"INSERT INTO floor.due (kind, owner, wake_at, id) "
+		"VALUES ('send', ($1).relayer, '-infinity', pg_catalog.lpad(($1).id::text, 19, '0'))",
+	.count = 1,
 };
 
 /* ---- called from SQL ------------------------------------------------------ */
@@ -170,7 +185,7 @@ static struct db_statement write_due = {
 Datum
 floor_launch(PG_FUNCTION_ARGS)
 {
-	char	   *url = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char *url = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	BackgroundWorker worker = {
 		.bgw_name = "rflow floor",
 		.bgw_type = "rflow floor",
@@ -180,10 +195,10 @@ floor_launch(PG_FUNCTION_ARGS)
 		.bgw_library_name = "rflow_floor",
 		.bgw_function_name = "floor_main",
 		.bgw_main_arg = ObjectIdGetDatum(MyDatabaseId),
-		.bgw_notify_pid = MyProcPid
+		.bgw_notify_pid = MyProcPid,
 	};
 	BackgroundWorkerHandle *handle;
-	pid_t		pid;
+	pid_t pid;
 
 	strlcpy(worker.bgw_extra, url, sizeof(worker.bgw_extra));
 	if (!RegisterDynamicBackgroundWorker(&worker, &handle))
@@ -197,7 +212,7 @@ floor_launch(PG_FUNCTION_ARGS)
 Datum
 floor_wake(PG_FUNCTION_ARGS)
 {
-	PGPROC	   *proc = BackendPidGetProc(PG_GETARG_INT32(0));
+	PGPROC *proc = BackendPidGetProc(PG_GETARG_INT32(0));
 
 	if (proc == NULL)
 		ereport(ERROR, (errmsg("the floor's worker does not run")));
@@ -210,7 +225,7 @@ floor_wake(PG_FUNCTION_ARGS)
 static void
 read_sends(struct order *order, Datum array)
 {
-	Datum	   *values;
+	Datum *values;
 
 	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &values, NULL,
 					  &order->send_count);
@@ -231,7 +246,7 @@ set_types(const Oid *types)
 static void
 load_rows(struct order *order)
 {
-	Oid			types[ROW_KINDS];
+	Oid types[ROW_KINDS];
 
 	for (int i = 0; i < ROW_KINDS; i++)
 	{
@@ -248,8 +263,8 @@ static bool
 take_order(struct order *order)
 {
 	MemoryContext turn = CurrentMemoryContext;
-	bool		isnull;
-	bool		found;
+	bool isnull;
+	bool found;
 
 	db_begin("looking for an order");
 	MemoryContextSwitchTo(turn);
@@ -282,7 +297,8 @@ run_batch(struct rpc_batch *batch)
 	for (int i = 0; i < rpc_batch_count(batch); i++)
 	{
 		if (rpc_batch_answer(batch, i)->outcome != RPC_RESULT)
-			ereport(ERROR, (errmsg("the node refused a call: %s", rpc_batch_answer(batch, i)->message)));
+			ereport(ERROR,
+					(errmsg("the node refused a call: %s", rpc_batch_answer(batch, i)->message)));
 	}
 	rpc_batch_destroy(batch);
 }
@@ -300,7 +316,7 @@ call(struct rpc_client *client, const char *method, const char *params)
 static void
 go_before(struct rpc_client *client, const struct order *order)
 {
-	Datum		number = Int64GetDatum(order->id);
+	Datum number = Int64GetDatum(order->id);
 
 	call(client, "eth_getBlockByNumber", "[\"latest\",false]");
 	db_begin("storing a header");
@@ -340,10 +356,10 @@ write_rows(struct order *order)
 static void
 measure(struct sample *out, struct rpc_client *client, struct order *order)
 {
-	double		started;
-	double		read;
-	double		sent;
-	double		written;
+	double started;
+	double read;
+	double sent;
+	double written;
 
 	memset(out, 0, sizeof(*out));
 	if (order->logs_params != NULL)
@@ -370,7 +386,7 @@ measure(struct sample *out, struct rpc_client *client, struct order *order)
 static void
 store(const struct order *order, const struct sample *sample)
 {
-	Datum		values[6];
+	Datum values[6];
 
 	values[0] = Int32GetDatum(order->id);
 	values[1] = Int32GetDatum(sample->calls);
@@ -406,13 +422,14 @@ set_up_session(void)
 void
 floor_main(Datum arg)
 {
-	MemoryContext turn = AllocSetContextCreate(TopMemoryContext, "floor turn", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext turn =
+		AllocSetContextCreate(TopMemoryContext, "floor turn", ALLOCSET_DEFAULT_SIZES);
 	const char *url = MyBgworkerEntry->bgw_extra;
 	struct rpc_options options = {
 		.network = "floor",
 		.urls = &url,
 		.url_count = 1,
-		.timeout_ms = RPC_TIMEOUT_MS
+		.timeout_ms = RPC_TIMEOUT_MS,
 	};
 	struct rpc_client *client;
 
