@@ -72,6 +72,33 @@ fail_at_digit(struct evm_error *err, const char *text, size_t position)
 					text[position]);
 }
 
+/* Bytes from pairs of digits; false when some character is none, looked at once for all. */
+static bool
+decode_pairs(uint8_t *restrict out, const char *restrict pairs, size_t count)
+{
+	int seen = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		const int high = digit_value(pairs[2 * i]);
+		const int low = digit_value(pairs[2 * i + 1]);
+
+		seen |= high | low;
+		out[i] = (uint8_t) ((unsigned) high << 4 | (unsigned) low);
+	}
+	return seen >= 0;
+}
+
+static enum evm_status
+fail_at_first_bad_digit(struct evm_error *err, const char *text)
+{
+	size_t position = PREFIX_BYTES;
+
+	while (digit_value(text[position]) >= 0)
+		position++;
+	return fail_at_digit(err, text, position);
+}
+
 enum evm_status
 evm_hex_decode(uint8_t *out, size_t *out_len, const char *text, size_t len, struct evm_error *err)
 {
@@ -81,16 +108,8 @@ evm_hex_decode(uint8_t *out, size_t *out_len, const char *text, size_t len, stru
 	if (!has_prefix(text, len))
 		return fail_without_prefix(err);
 	count = (len - PREFIX_BYTES) / 2;
-	for (size_t i = 0; i < count; i++)
-	{
-		size_t at = PREFIX_BYTES + 2 * i;
-		int high = digit_value(text[at]);
-		int low = digit_value(text[at + 1]);
-
-		if ((high | low) < 0)
-			return fail_at_digit(err, text, high < 0 ? at : at + 1);
-		out[i] = (uint8_t) (high << 4 | low);
-	}
+	if (!decode_pairs(out, text + PREFIX_BYTES, count))
+		return fail_at_first_bad_digit(err, text);
 	if (len % 2 != 0)
 	{
 		if (digit_value(text[len - 1]) < 0)
