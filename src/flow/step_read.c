@@ -111,7 +111,8 @@ apply(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 	if (answer->outcome != RPC_RESULT || text == NULL)
 	{
 		flow_step_retry(run, step,
-						answer->message != NULL ? answer->message : "the node gave no data", true);
+						answer->message != NULL ? answer->message : "the node gave no data",
+						answer->outcome != RPC_NO_ANSWER);
 		return;
 	}
 	data = palloc(len / 2 + 1);

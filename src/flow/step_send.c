@@ -390,9 +390,9 @@ apply(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 	else if (estimate != NULL && flow_is_revert(estimate))
 		would_revert(run, step, turn, estimate);
 	else if (call != NULL && call->outcome != RPC_RESULT)
-		flow_step_retry(run, step, call->message, true);
+		flow_step_retry(run, step, call->message, call->outcome != RPC_NO_ANSWER);
 	else if (estimate != NULL && estimate->outcome != RPC_RESULT)
-		flow_step_retry(run, step, estimate->message, true);
+		flow_step_retry(run, step, estimate->message, estimate->outcome != RPC_NO_ANSWER);
 	else if (call != NULL && returns_false(step, call))
 		flow_step_fail(run, step,
 					   flow_error(ERRCODE_TRIGGERED_ACTION_EXCEPTION, "%s would return false",

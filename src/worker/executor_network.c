@@ -2,8 +2,8 @@
  * executor_network.c
  *	  The networks that an executor calls: a client each, made on first use and kept.
  *
- * A client is made anew when the definitions have changed, and asked for its chain id whenever
- * it takes another endpoint: steps must not read from another chain.
+ * A client is made anew when the definitions have changed, and asked for its chain id whenever it
+ * takes another endpoint, or one that has failed again: steps must not read from another chain.
  */
 #include "postgres.h"
 
@@ -180,7 +180,11 @@ worker_executor_network_note(struct executor_network *network)
 	if (rpc_client_error(network->client)[0] == '\0')
 		network->failures = 0;
 	else
+	{
+		/* What answers there next may be something else. */
 		network->failures++;
+		network->identified = 0;
+	}
 }
 
 double
