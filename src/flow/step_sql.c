@@ -47,7 +47,8 @@ struct row_receiver
 {
 	DestReceiver base;
 	Jsonb *row;
-	MemoryContext context; /* where it is copied */
+	TupleDesc desc;        /* of the statement that runs */
+	MemoryContext context; /* where the row is copied */
 };
 
 static void
@@ -82,12 +83,15 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	struct row_receiver *receiver = (struct row_receiver *) self;
 	MemoryContext old;
+	HeapTuple tuple;
 	Datum row;
 
 	if (receiver->row != NULL)
 		return true;
-	(void) BlessTupleDesc(slot->tts_tupleDescriptor);
-	row = record_to_jsonb(ExecFetchSlotHeapTupleDatum(slot));
+	/* The slot may be that of a scan, whose columns have no names. */
+	slot_getallattrs(slot);
+	tuple = heap_form_tuple(receiver->desc, slot->tts_values, slot->tts_isnull);
+	row = record_to_jsonb(HeapTupleGetDatum(tuple));
 	if (VARSIZE_ANY(DatumGetPointer(row)) > RESULT_MAX_BYTES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -102,7 +106,10 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 static void
 receive_startup(DestReceiver *self, int operation, TupleDesc desc)
 {
-	((struct row_receiver *) self)->row = NULL;
+	struct row_receiver *receiver = (struct row_receiver *) self;
+
+	receiver->row = NULL;
+	receiver->desc = BlessTupleDesc(CreateTupleDescCopy(desc));
 }
 
 static void
