@@ -10,7 +10,7 @@
 #
 #   make check            every test; PARTS="unit regress", TESTS="test/t/x.pl" select
 #   make demo             a chain, a server, a deposit, a confirmed transaction
-#   make bench            the benchmark of bench/hot-path
+#   make bench            the benchmark of bench/hot-path; PART=formats that of bench/formats
 #   make lint             formatting, layers, exported symbols, static analysis
 #   make vectors DIR=...  conformance vectors of a folder against the pure code
 
@@ -37,7 +37,7 @@ demo:
 	@test/dev.sh demo
 
 bench:
-	@test/dev.sh bench
+	@test/dev.sh bench $(PART)
 
 $(OTHER_GOALS):
 	@$(MAKE) --no-print-directory $@

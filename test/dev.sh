@@ -14,7 +14,8 @@
 #   test/dev.sh psql [ARG...]      psql in a server of the area's own, restarted if you rebuilt
 #   test/dev.sh stop               stops that server
 #   test/dev.sh exec CMD...        any command, in the copy of the checkout, with the area's PATH
-#   test/dev.sh demo | bench       what make demo and make bench run
+#   test/dev.sh demo               what make demo runs
+#   test/dev.sh bench [PART]       what make bench runs: hot-path (unless told), or formats
 #
 # Every command first copies and builds what changed; with RFLOW_MINE="src/api test/sql" it
 # takes only these paths as they are and all else as last committed, so that the half-done
@@ -112,9 +113,17 @@ case $command in
 		as_user "$@" ;;
 	demo) area_chain; as_user perl examples/token-transfer-relay/demo.pl "$@" ;;
 	bench)
-		area_chain
-		as_user perl bench/hot-path/bench.pl "$@"
+		part=${1:-hot-path}
+		[ $# -eq 0 ] || shift
+		case $part in
+			hot-path) area_chain ;;
+			formats) area_npm bench/formats ;;
+			*) die "no benchmark $part" ;;
+		esac
+		status=0
+		as_user perl "bench/$part/bench.pl" "$@" || status=$?
 		[ "${QUICK:-0}" != 0 ] ||
-			cp "$AREA"/src/bench/hot-path/bench-results.* "$RFLOW_CHECKOUT/bench/hot-path/" ;;
+			cp "$AREA/src/bench/$part"/bench-results.* "$RFLOW_CHECKOUT/bench/$part/"
+		exit $status ;;
 	*) die "unknown command $command: see the first lines of $0" ;;
 esac

@@ -120,6 +120,20 @@ area_postgres()
 	echo "$version" | as_user tee "$AREA/pg/version" >/dev/null
 }
 
+# area_npm FOLDER: the packages that its lock file pins, installed once in the area.
+area_npm()
+{
+	local folder=$AREA/src/$1
+
+	if cmp -s "$folder/package-lock.json" "$folder/node_modules/.lock"; then
+		return
+	fi
+	echo "installing the npm packages of $1"
+	as_user npm ci --prefix "$1" --cache "$AREA/npm" --ignore-scripts --no-audit --no-fund \
+		--no-update-notifier --loglevel=error
+	as_user cp "$1/package-lock.json" "$1/node_modules/.lock"
+}
+
 # The local chain is a native binary inside an npm package, pinned by the lock file.
 area_chain()
 {
@@ -129,10 +143,7 @@ area_chain()
 	if [ -x "$ANVIL" ] && cmp -s "$chain/package-lock.json" "$chain/node_modules/.lock"; then
 		return
 	fi
-	echo "installing the npm packages of test/chain"
-	as_user npm ci --prefix test/chain --cache "$AREA/npm" --ignore-scripts --no-audit --no-fund \
-		--no-update-notifier --loglevel=error
-	as_user cp "$chain/package-lock.json" "$chain/node_modules/.lock"
+	area_npm test/chain
 	area_paths
 	[ -x "$ANVIL" ] || die "npm installed no anvil for $(uname -sm)"
 }
