@@ -82,7 +82,7 @@ take(void *arg)
 	}
 	flow_delete_due(done);
 	flow_write_runs(settled, settled_count, GetCurrentTimestamp());
-	executor_close_incidents(taking->executor, runs, count);
+	worker_executor_close_incidents(taking->executor, runs, count);
 	DB_CRASH_POINT("executor-before-commit");
 	db_commit();
 	DB_CRASH_POINT("executor-after-commit");

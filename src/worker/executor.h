@@ -52,6 +52,7 @@ extern void worker_executor_execute(struct executor *executor, struct flow_run *
 extern void worker_executor_postpone(struct executor *executor, List *due, const ErrorData *error);
 
 /* What kept these runs from going on is over.  In a transaction. */
-extern void executor_close_incidents(struct executor *executor, struct flow_run **runs, int count);
+extern void worker_executor_close_incidents(struct executor *executor, struct flow_run **runs,
+											int count);
 
 #endif /* WORKER_EXECUTOR_H */

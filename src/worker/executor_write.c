@@ -70,7 +70,7 @@ struct writing
 };
 
 void
-executor_close_incidents(struct executor *executor, struct flow_run **runs, int count)
+worker_executor_close_incidents(struct executor *executor, struct flow_run **runs, int count)
 {
 	List *ids = NIL;
 
@@ -88,7 +88,7 @@ write_runs(void *arg)
 	struct writing *writing = arg;
 
 	flow_write_runs(writing->runs, writing->count, GetCurrentTimestamp());
-	executor_close_incidents(writing->executor, writing->runs, writing->count);
+	worker_executor_close_incidents(writing->executor, writing->runs, writing->count);
 	DB_CRASH_POINT("executor-before-commit");
 	db_commit();
 	DB_CRASH_POINT("executor-after-commit");
@@ -213,7 +213,7 @@ execute(void *arg)
 	step->kind->execute(run, step);
 	executing->settled = true;
 	flow_write_runs(&run, 1, GetCurrentTimestamp());
-	executor_close_incidents(executing->executor, &run, 1);
+	worker_executor_close_incidents(executing->executor, &run, 1);
 	DB_CRASH_POINT("execute-before-commit");
 	db_commit_as(run->definition->owner);
 	DB_CRASH_POINT("execute-after-commit");
