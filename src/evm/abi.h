@@ -227,13 +227,19 @@ extern enum evm_status evm_abi_encode_topic(struct evm_arena *arena, struct evm_
 /*
  * Values point into the arena, bytes borrow from data, which must outlive them.
  *
- * Strictness.  Refused: padding of integers, booleans and addresses that is not
- * what the type's encoder writes (Solidity's own decoder reverts on them);
- * heads, offsets and lengths beyond the data, checked on all 256 bits; more than
- * EVM_ABI_MAX_VALUES leaves, or more of them and of bytes than the data allows (above).  Accepted,
- * as by every library: dirty padding behind bytes, string and bytesN; aliased,
- * backward and unaligned offsets; trailing data; an unpadded tail of the last
- * bytes or string.  Strings are not checked to be UTF-8 here.
+ * Strictness.  Refused:
+ *	- numbers, booleans and addresses whose padding is not what their encoder writes: Solidity's
+ *	  decoder reverts on them, and libraries that read on disagree about the value;
+ *	- heads, offsets and lengths beyond the data, checked on all 256 bits: what is not there must
+ *	  not be made up, and a narrowed offset points somewhere else;
+ *	- more leaves than EVM_ABI_MAX_VALUES, or more of them or of bytes than the data allows (see
+ *	  above): a few kilobytes of offsets could stand for more values than there is memory.
+ * Accepted, as by every library, since contracts do emit them:
+ *	- dirty padding behind bytes, string and bytesN, which no value depends on;
+ *	- aliased, backward and unaligned offsets, and gaps: valid, if not what encoders write;
+ *	- trailing data (calls carry tags behind their arguments), and an unpadded tail of the last
+ *	  bytes or string (real contracts revert with those).
+ * Strings are not checked to be UTF-8 here: evm_utf8_is_text tells.
  */
 extern enum evm_status evm_abi_decode(struct evm_arena *arena, struct evm_abi_value **values,
 									  const struct evm_abi_param *params, size_t count,
