@@ -99,7 +99,7 @@ VALUES ('local', $chain_id, '{$url}', @{[ $options{confirmations} // 1 ]}, '100 
 INSERT INTO rflow.contracts (name, network, address, abi) VALUES
   ('deposits', 'local', '$self->{deposits}',
    rflow.abi('event Transfer(address indexed from, address indexed to, uint256 value)')),
-  ('settle', 'local', '$self->{settle}', rflow.abi('function loose(bytes32 key, uint256 amount)'));
+  ('settle', 'local', '$self->{settle}', rflow.abi('function loose(bytes32 key, uint256 amount)', 'function total() view returns (uint256)'));
 INSERT INTO rflow.relayers (name, network, signer, max_in_flight) VALUES ('hot', 'local', 'env:RFLOW_TEST_KEY_4', 64);
 SQL
 	# A run that comes before the relayer has told its address is left to an executor; that is not meant here.
