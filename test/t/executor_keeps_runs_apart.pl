@@ -34,6 +34,14 @@ my $near_only = add_workflow($node, 'postgres', join ', ', read_of('near'), q{rf
 
 sub start { return start_run($node, 'postgres', $_[0]); }
 sub state_of { my ($run) = @_; return $node->safe_psql('postgres', "SELECT state FROM rflow_private.workflow_runs WHERE id = '$run'"); }
+# Looks at it now, not when its pause is over; a change of definitions wakes the executor.
+sub nudge
+{
+	my ($run) = @_;
+
+	$node->safe_psql('postgres', "INSERT INTO rflow_private.due (kind, owner, wake_at, id) VALUES ('run', left('$run', 1), now(), '$run'); SELECT rflow_private.definitions_changed()");
+}
+
 sub why { my ($run) = @_; return "SELECT error->>'message' FROM rflow_private.step_runs WHERE run_id = '$run' AND state = 'waiting'"; }
 
 is(end_of($node, start($both))->{result}, '{"total": 3000}', 'a run that reads from two networks');
@@ -48,6 +56,7 @@ is($node->safe_psql('postgres', "SELECT attempt FROM rflow_private.step_runs WHE
 
 # Another chain in its place.
 my $wrong = RflowAnvil->start(port => $far->port, args => [ '--chain-id', '5' ]);
+nudge($waits);
 poll_until($node, why($waits), "http://127.0.0.1:${\($far->port)} is on chain 5, network \"far\" is chain 31338");
 $wrong->kill9;
 
@@ -59,6 +68,7 @@ is(end_of($node, start($near_only))->{state}, 'succeeded', 'runs of another netw
 $far->start_again;
 is(lc $far->deploy_token('2000'), lc $token{far}, 'the same chain again');
 $node->safe_psql('postgres', q{UPDATE rflow.networks SET enabled = true WHERE name = 'far'});
+nudge($_) for $waits, $off;
 is(end_of($node, $_)->{result}, '{"n": 2000}', 'it goes on') for $waits, $off;
 
 # A lock that somebody holds on what a run waits for.
@@ -69,7 +79,7 @@ my @runs = map { start($pay) } 1, 2;
 poll_until($node, q{SELECT count(*) FROM rflow_private.workflow_runs WHERE state = 'waiting'}, 2);
 my $locker = $node->background_psql('postgres');
 $locker->query_safe("BEGIN; SELECT FROM rflow_private.relayer_transactions WHERE run_id = '$runs[0]' FOR UPDATE");
-$node->safe_psql('postgres', "INSERT INTO rflow_private.due (kind, owner, wake_at, id) SELECT 'run', left(id::text, 1), now(), id::text FROM rflow_private.workflow_runs WHERE id = '$runs[0]'");
+nudge($runs[0]);
 is(end_of($node, start($near_only))->{state}, 'succeeded', 'another run goes on');
 poll_until($node, "SELECT reason FROM rflow_private.incidents WHERE kind = 'run' AND subject = '$runs[0]' AND resolved_at IS NULL",
 	'canceling statement due to lock timeout');
@@ -80,8 +90,6 @@ $node->safe_psql('postgres', q{UPDATE rflow.relayers SET paused = false});
 is(end_of($node, $_)->{state}, 'succeeded', 'both end well') for @runs;
 
 # A version that does not load.
-sub nudge { $node->safe_psql('postgres', "INSERT INTO rflow_private.due (kind, owner, wake_at, id) VALUES ('run', left('$_[0]', 1), now(), '$_[0]')"); }
-
 $node->safe_psql('postgres', q{UPDATE rflow.relayers SET paused = true});
 my $broken = start($pay);
 poll_until($node, q{SELECT count(*) FROM rflow_private.workflow_runs WHERE state = 'waiting'}, 1);
