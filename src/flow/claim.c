@@ -125,19 +125,26 @@ static struct row_shape step_shape = {.name = "rflow journal",
 												  {"finished_at", TIMESTAMPTZOID}},
 									  .count = STEP_COLUMNS};
 
+#define INSERT_STEPS \
+	"INSERT INTO rflow_private.step_runs " \
+	"       (run_id, step, position, kind, state, attempt, result, error, transaction_id, " \
+	"        started_at, finished_at) " \
+	"SELECT j.run_id, j.step, j.position, j.kind, j.state, j.attempt, j.result, j.error, " \
+	"       j.transaction_id, j.started_at, j.finished_at " \
+	"  FROM \"rflow journal\" j "
+
+/* Of runs that have just been inserted: no row can be there, and looking for one is not cheap. */
 static struct db_statement insert_steps = {
-	.sql =
-		"INSERT INTO rflow_private.step_runs "
-		"       (run_id, step, position, kind, state, attempt, result, error, transaction_id, "
-		"        started_at, finished_at) "
-		"SELECT j.run_id, j.step, j.position, j.kind, j.state, j.attempt, j.result, j.error, "
-		"       j.transaction_id, j.started_at, j.finished_at "
-		"  FROM \"rflow journal\" j "
-		"    ON CONFLICT (run_id, step, iteration) DO UPDATE "
-		"   SET state = excluded.state, attempt = excluded.attempt, result = excluded.result, "
-		"       error = excluded.error, "
-		"       transaction_id = coalesce(excluded.transaction_id, step_runs.transaction_id), "
-		"       finished_at = excluded.finished_at",
+	.sql = INSERT_STEPS,
+};
+
+static struct db_statement write_steps = {
+	.sql = INSERT_STEPS
+	"    ON CONFLICT (run_id, step, iteration) DO UPDATE "
+	"   SET state = excluded.state, attempt = excluded.attempt, result = excluded.result, "
+	"       error = excluded.error, "
+	"       transaction_id = coalesce(excluded.transaction_id, step_runs.transaction_id), "
+	"       finished_at = excluded.finished_at",
 };
 
 static struct row_shape due_shape = {
@@ -293,8 +300,8 @@ put_entry(Tuplestorestate *rows, const struct flow_run *run, const struct flow_e
 	tuplestore_putvalues(rows, step_shape.desc, values, nulls);
 }
 
-void
-flow_write_journal(struct flow_run **runs, int count)
+static void
+execute_journal(struct db_statement *statement, struct flow_run **runs, int count)
 {
 	Tuplestorestate *rows = flow_rows_begin(&step_shape);
 	bool any = false;
@@ -309,9 +316,15 @@ flow_write_journal(struct flow_run **runs, int count)
 		}
 	}
 	if (any)
-		(void) flow_rows_execute(&insert_steps, &step_shape, rows);
+		(void) flow_rows_execute(statement, &step_shape, rows);
 	else
 		tuplestore_end(rows);
+}
+
+void
+flow_write_journal(struct flow_run **runs, int count)
+{
+	execute_journal(&write_steps, runs, count);
 }
 
 /*
@@ -372,7 +385,7 @@ flow_claim(struct flow_run **runs, int count, const char *network, TimestampTz n
 	won = flow_rows_execute(&insert_runs, &run_shape, rows);
 	won = keep_winners(runs, count, won);
 	flow_write_sends(runs, won, now);
-	flow_write_journal(runs, won);
+	execute_journal(&insert_steps, runs, won);
 	flow_write_due(runs, won, now);
 	return won;
 }
