@@ -79,7 +79,7 @@ compare_doubles(const void *left, const void *right)
 static double
 predict(const struct chain_pace *pace, int64_t height, double *spread)
 {
-	double at[PACE_SIGHTINGS];
+	double at[PACE_SIGHTINGS] = {0};
 	int chosen = pace->count > 1 ? 1 : 0;
 
 	for (int i = 0; i < pace->count; i++)
