@@ -184,5 +184,5 @@ chain_store(struct chain *chain, const struct chain_update *update, int64 old_ti
 		values[1] = Int64GetDatum(chain->tip - 2 * CHAIN_WINDOW);
 		(void) db_execute(&delete_blocks_below, values, NULL);
 	}
-	db_wake_at_commit(WAKE_RELAYERS);
+	db_wake_at_commit(WAKE_FOR_HEAD);
 }

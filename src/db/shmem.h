@@ -112,6 +112,7 @@ struct worker_slot
 	int index;                          /* of executors */
 	pid_t pid;                          /* 0 unless running */
 	int proc_number;                    /* whose latch wakes it */
+	volatile bool pressed;              /* see db_was_pressed in db/wake.h; without the lock */
 	bool has_extension;                 /* a coordinator has found the extension in its database */
 	bool absent;                        /* a coordinator ended because there is none */
 	bool lacks_process;                 /* max_worker_processes was used up at its last start */

@@ -39,7 +39,7 @@ mask_of(enum worker_kind kind)
 		case WORKER_WATCHER:
 			return WAKE_WATCHERS;
 		case WORKER_RELAYER:
-			return WAKE_RELAYERS;
+			return WAKE_RELAYERS | WAKE_FOR_HEAD;
 		case WORKER_EXECUTOR:
 			return WAKE_EXECUTORS;
 		case WORKER_COURIER:
@@ -62,8 +62,28 @@ wake_slots(Oid database, int kinds)
 
 		if (slot->state == SLOT_RUNNING && (mask_of(slot->kind) & kinds) != 0 &&
 			(slot->database == database || slot->kind == WORKER_LAUNCHER))
+		{
+			/* Before the latch, which is a barrier: who sees the latch set sees this. */
+			if ((kinds & WAKE_RELAYERS) != 0)
+				slot->pressed = true;
 			SetLatch(&GetPGProcByNumber(slot->proc_number)->procLatch);
+		}
 	}
+}
+
+bool
+db_was_pressed(void)
+{
+	volatile bool *pressed;
+	bool was;
+
+	if (MyWorkerSlot < 0)
+		return true;
+	pressed = &db_shared->slots[MyWorkerSlot].pressed;
+	was = *pressed;
+	/* What is set in between is lost here, and not its latch: the next wait ends at once. */
+	*pressed = false;
+	return was;
 }
 
 static void

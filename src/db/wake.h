@@ -19,6 +19,8 @@
 #define WAKE_EXECUTORS (1 << 4)
 #define WAKE_COURIER (1 << 5)
 #define WAKE_ALL 0x3f
+/* The relayers too, but only for a new head: they let the watcher go first (see db_was_pressed). */
+#define WAKE_FOR_HEAD (1 << 6)
 
 /*
  * At commit of the current transaction, wakes these kinds of workers in this database.
@@ -26,6 +28,13 @@
  * that it is not.
  */
 extern void db_wake_at_commit(int kinds);
+
+/*
+ * True when the calling relayer has been woken for more than a new head since it last asked.  A new
+ * head wakes it at the moment at which the watcher and the node have most to do for what is
+ * not even queued yet; receipts can wait until that is over.
+ */
+extern bool db_was_pressed(void);
 
 /* Wakes them now, whatever becomes of the current transaction. */
 extern void db_wake_now(Oid database, int kinds);

@@ -13,12 +13,15 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "db/wake.h"
 #include "evm/address.h"
 #include "relay/round.h"
 #include "rpc/client.h"
 
 /* Without a wake, a relayer that has nothing to do looks at its tables this often. */
 #define IDLE_LOOK_MS (5 * 60 * 1000)
+/* After a new head the watcher goes first, for so long: a claim of one event takes less. */
+#define GIVE_WAY_MS 5
 /* "chain id:0x…" */
 #define ACCOUNT_KEY_BYTES (20 + 1 + EVM_ADDRESS_TEXT_BYTES)
 
@@ -77,6 +80,17 @@ ms_until_next(const struct relay_process *process)
 	return process->wake_at <= now ? 0 : (double) (process->wake_at - now) / 1000.0;
 }
 
+/*
+ * Sleeps until there is something to do.  A new head gives the watcher and the node more to do than
+ * us: what it queues within a few milliseconds ends the wait, and is signed in the same round.
+ */
+static void
+wait_for_work(struct relay_process *process)
+{
+	if (rpc_wait(process->client, ms_until_next(process)) && !db_was_pressed())
+		(void) rpc_wait(process->client, GIVE_WAY_MS);
+}
+
 void
 rflow_relayer_main(Datum arg)
 {
@@ -97,8 +111,10 @@ rflow_relayer_main(Datum arg)
 			worker_idle(w);
 			continue;
 		}
+		/* The round covers whatever has woken us until now. */
+		(void) db_was_pressed();
 		relay_round(process, w->signing_held);
 		report(process);
-		rpc_wait(process->client, ms_until_next(process));
+		wait_for_work(process);
 	}
 }
