@@ -212,33 +212,79 @@ static bool
 is_equal_log(const struct chain_log *a, const struct chain_log *b)
 {
 	return a->topic_count == b->topic_count && a->data.len == b->data.len &&
+		memcmp(a->transaction_hash.b, b->transaction_hash.b, sizeof(a->transaction_hash.b)) == 0 &&
+		a->block_number == b->block_number &&
 		memcmp(a->address.b, b->address.b, sizeof(a->address.b)) == 0 &&
 		memcmp(a->topics, b->topics, a->topic_count * sizeof(a->topics[0])) == 0 &&
 		memcmp(a->data.data, b->data.data, a->data.len) == 0;
 }
 
-/*
- * The search goes back to the nearest equal log of the transaction, whose ordinal says how many
- * there were before it. A transaction of thousands of different logs costs a comparison of their
- * first bytes per pair.
- */
-void
-chain_number_logs(struct chain_log *logs, size_t count)
+/* A log's place, and a digest by which equal logs come together. */
+struct place
 {
+	uint64_t digest;
+	size_t index;
+};
+
+/* Of Keccak-256, so that nobody can make many different logs come together. */
+static uint64_t
+digest_of(const struct chain_log *log)
+{
+	struct evm_keccak keccak;
+	struct evm_hash hash;
+	uint64_t digest;
+
+	evm_keccak_init(&keccak);
+	evm_keccak_update(&keccak, log->transaction_hash.b, sizeof(log->transaction_hash.b));
+	evm_keccak_update(&keccak, log->address.b, sizeof(log->address.b));
+	for (int i = 0; i < log->topic_count; i++)
+		evm_keccak_update(&keccak, log->topics[i].b, sizeof(log->topics[i].b));
+	evm_keccak_update(&keccak, log->data.data, log->data.len);
+	evm_keccak_final(&hash, &keccak);
+	memcpy(&digest, hash.b, sizeof(digest));
+	return digest;
+}
+
+static int
+compare_places(const void *left, const void *right)
+{
+	const struct place *a = left;
+	const struct place *b = right;
+
+	if (a->digest != b->digest)
+		return a->digest < b->digest ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Goes back to the nearest equal log, whose ordinal says how many there were before it. */
+enum evm_status
+chain_number_logs(struct evm_arena *arena, struct chain_log *logs, size_t count)
+{
+	struct place *places = evm_arena_zalloc(arena, count + 1, sizeof(struct place));
+
+	if (places == NULL)
+		return EVM_ERR_MEMORY;
+	for (size_t i = 0; i < count; i++)
+	{
+		places[i].digest = digest_of(&logs[i]);
+		places[i].index = i;
+		logs[i].ordinal = 0;
+	}
+	qsort(places, count, sizeof(struct place), compare_places);
 	for (size_t i = 1; i < count; i++)
 	{
-		for (size_t j = i; j-- > 0;)
+		struct chain_log *log = &logs[places[i].index];
+
+		for (size_t j = i; j-- > 0 && places[j].digest == places[i].digest;)
 		{
-			if (memcmp(logs[j].transaction_hash.b, logs[i].transaction_hash.b, 32) != 0 ||
-				logs[j].block_number != logs[i].block_number)
-				break;
-			if (is_equal_log(&logs[j], &logs[i]))
+			if (is_equal_log(&logs[places[j].index], log))
 			{
-				logs[i].ordinal = logs[j].ordinal + 1;
+				log->ordinal = logs[places[j].index].ordinal + 1;
 				break;
 			}
 		}
 	}
+	return EVM_OK;
 }
 
 /* Yellow Paper, section 4.3.1: three bits from the first six bytes of the Keccak-256 hash. */

@@ -59,8 +59,12 @@ extern enum evm_status chain_parse_logs(struct evm_arena *arena, struct chain_lo
 										size_t *count, const struct evm_json *node,
 										struct evm_error *error);
 
-/* Numbers equal logs of each transaction, in order; the array holds whole transactions. */
-extern void chain_number_logs(struct chain_log *logs, size_t count);
+/*
+ * Numbers equal logs of each transaction, in order; the array holds whole transactions.  Fails
+ * with EVM_ERR_MEMORY alone.
+ */
+extern enum evm_status chain_number_logs(struct evm_arena *arena, struct chain_log *logs,
+										 size_t count);
 
 /* False: certainly no log of this address (or with this topic) is in the block. */
 extern bool chain_bloom_may_contain(const struct chain_header *header, const uint8_t *data,

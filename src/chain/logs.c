@@ -318,7 +318,8 @@ read_logs(struct rpc_batch *batch, int64 from, int64 to)
 	if (chain_parse_logs(rpc_batch_arena(batch), &result.logs, &result.count, answer->result,
 						 &error) != EVM_OK)
 		return not_fetched(CHAIN_FETCH_LATER, error.message);
-	chain_number_logs(result.logs, result.count);
+	if (chain_number_logs(rpc_batch_arena(batch), result.logs, result.count) != EVM_OK)
+		return not_fetched(CHAIN_FETCH_LATER, "the logs are too large");
 	result.held_at = GetCurrentTimestamp();
 	return result;
 }

@@ -52,7 +52,8 @@ check_logs(struct evm_arena *arena, const struct evm_json *node)
 		return;
 	}
 	FUZZ_CHECK(count <= evm_json_array_size(node));
-	chain_number_logs(logs, count);
+	if (chain_number_logs(arena, logs, count) != EVM_OK)
+		return;
 	for (size_t i = 0; i < count; i++)
 	{
 		FUZZ_CHECK(i == 0 || comes_before(&logs[i - 1], &logs[i]));

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "chain/block.h"
 #include "evm/hex.h"
@@ -401,7 +402,7 @@ TEST(equal_logs_of_a_transaction_are_numbered)
 	static const int ordinals[] = {0, 0, 1, 2, 1, 0, 0, 0, 0};
 
 	CHECK_NUMBER(read_log_list(list, 9), EVM_OK);
-	chain_number_logs(logs, count);
+	CHECK_NUMBER(chain_number_logs(arena, logs, count), EVM_OK);
 	for (size_t i = 0; i < count; i++)
 		CHECK_NUMBER(logs[i].ordinal, ordinals[i]);
 }
@@ -417,7 +418,7 @@ TEST(ordinals_do_not_depend_on_the_order_of_the_answer)
 	};
 
 	CHECK_NUMBER(read_log_list(list, 4), EVM_OK);
-	chain_number_logs(logs, count);
+	CHECK_NUMBER(chain_number_logs(arena, logs, count), EVM_OK);
 	CHECK_NUMBER(count, 3);
 	for (size_t i = 0; i < count; i++)
 		CHECK_NUMBER(logs[i].ordinal, (int) i);
@@ -425,8 +426,35 @@ TEST(ordinals_do_not_depend_on_the_order_of_the_answer)
 
 TEST(numbering_nothing_is_nothing)
 {
-	chain_number_logs(NULL, 0);
-	CHECK(true);
+	CHECK_NUMBER(chain_number_logs(test_arena(ARENA_BYTES), NULL, 0), EVM_OK);
+}
+
+/* What a block of the main network has room for, all in one transaction. */
+TEST(many_different_logs_are_numbered_in_no_time)
+{
+	enum
+	{
+		MANY = 40000
+	};
+	struct chain_log *many = calloc(MANY, sizeof(struct chain_log));
+	int *numbers = calloc(MANY, sizeof(int));
+	clock_t began = clock();
+
+	for (int i = 0; i < MANY; i++)
+	{
+		numbers[i] = i / 2;
+		many[i].data.data = (uint8_t *) &numbers[i];
+		many[i].data.len = sizeof(int);
+	}
+	CHECK_NUMBER(chain_number_logs(test_arena(ARENA_BYTES), many, MANY), EVM_OK);
+	CHECK((clock() - began) / CLOCKS_PER_SEC < 1);
+	for (int i = 0; i < MANY; i += MANY / 16)
+	{
+		CHECK_NUMBER(many[i].ordinal, 0);
+		CHECK_NUMBER(many[i + 1].ordinal, 1);
+	}
+	free(many);
+	free(numbers);
 }
 
 TEST(logs_that_do_not_fit_are_refused)
