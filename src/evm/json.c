@@ -179,15 +179,21 @@ scan_token(struct scanner *scanner)
 	}
 }
 
-/* Checks the depth and counts the long integers. */
+/*
+ * Checks the depth and counts the long integers.  A NUL has no place in JSON text, but jansson loses
+ * one that follows a number.
+ */
 static enum evm_status
 survey(size_t *long_integers, const char *text, size_t len, struct evm_error *err)
 {
 	struct scanner scanner = {text, len, 0, 0};
+	const char *nul = len == 0 ? NULL : memchr(text, '\0', len);
 	enum token_kind kind;
 	size_t depth = 0;
 
 	*long_integers = 0;
+	if (nul != NULL)
+		return evm_fail(err, EVM_ERR_SYNTAX, (size_t) (nul - text), "JSON text has a NUL byte");
 	while ((kind = scan_token(&scanner)) != TOKEN_END)
 	{
 		if (kind == TOKEN_LONG_INTEGER)
@@ -296,7 +302,7 @@ original_position(const struct rewrite *rewrite, size_t position)
 			break;
 		added += QUOTING_BYTES;
 	}
-	/* jansson can point into a quoted integer: it miscounts behind a NUL. */
+	/* jansson can point into a quoted integer, where its positions are not exact. */
 	return position - added < original_len ? position - added : original_len;
 }
 

@@ -189,6 +189,30 @@ TEST(json_refuses_what_is_ambiguous_or_no_utf8)
 	CHECK_NUMBER(fail("{\"\\u0000\":1}", &err), EVM_ERR_MALFORMED);
 }
 
+/* jansson overlooks a NUL behind a number. */
+TEST(json_text_has_no_nul)
+{
+	static const char *const texts[] =
+		{"1@", "[1@]", "[@1]", "{\"a\"@:1}", "\"a@b\"", "@", "[\"\\u0000\",-9223372036854775808@]"};
+	struct evm_arena *arena = test_arena(ARENA_BYTES);
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	{
+		const struct evm_json *root;
+		struct evm_error err;
+		char text[64];
+		const size_t len = strlen(texts[i]);
+		char *nul;
+
+		strcpy(text, texts[i]);
+		nul = strchr(text, '@');
+		*nul = '\0';
+		CHECK_NUMBER(evm_json_parse(arena, &root, text, len, &err), EVM_ERR_SYNTAX);
+		CHECK_NUMBER(err.position, nul - text);
+		CHECK_TEXT(err.message, "JSON text has a NUL byte");
+	}
+}
+
 TEST(json_strings_may_contain_nul)
 {
 	const struct evm_json *root = parse("[\"a\\u0000b\", 1234567890123456789012]");
