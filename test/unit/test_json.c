@@ -194,7 +194,7 @@ TEST(json_text_has_no_nul)
 {
 	static const char *const texts[] =
 		{"1@", "[1@]", "[@1]", "{\"a\"@:1}", "\"a@b\"", "@", "[\"\\u0000\",-9223372036854775808@]"};
-	struct evm_arena *arena = test_arena(ARENA_BYTES);
+	struct evm_arena *arena = test_arena(1 << 20);
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 	{
