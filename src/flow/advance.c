@@ -233,8 +233,7 @@ guarded(struct flow_run **runs, int count, int first, struct flow_turn *turn,
 			ErrorData *error;
 
 			MemoryContextSwitchTo(context);
-			error = CopyErrorData();
-			FlushErrorState();
+			error = flow_catch_error();
 			flow_step_fail(runs[next], current_step(runs[next]), flow_error_from_data(error));
 			next++;
 		}

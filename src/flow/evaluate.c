@@ -178,8 +178,7 @@ try_evaluate(struct flow_definition *definition, struct flow_expression *express
 	PG_CATCH();
 	{
 		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
+		error = flow_catch_error();
 	}
 	PG_END_TRY();
 	flow_put_down();

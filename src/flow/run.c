@@ -10,6 +10,7 @@
 #include "flow/run.h"
 #include "flow/scope.h"
 #include "flow/step_kind.h"
+#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
@@ -23,6 +24,8 @@
  * start).
  */
 #define RETRY_UNCOUNTED_MS 1000
+/* Of each text of an error: what a person reads of it. */
+#define ERROR_TEXT_MAX_BYTES 8192
 
 static void
 set_column(struct flow_run *run, int column, Datum value)
@@ -262,6 +265,39 @@ flow_run_finish(struct flow_run *run)
 	run->state = FLOW_SUCCEEDED;
 }
 
+/* Length of a text as far as it is kept. */
+static int
+kept_length(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len <= ERROR_TEXT_MAX_BYTES)
+		return (int) len;
+	return pg_mbcliplen(text, ERROR_TEXT_MAX_BYTES + 1, ERROR_TEXT_MAX_BYTES);
+}
+
+static char *
+shorten(char *text)
+{
+	if (text == NULL || strlen(text) <= ERROR_TEXT_MAX_BYTES)
+		return text;
+	text[kept_length(text)] = '\0';
+	return repalloc(text, ERROR_TEXT_MAX_BYTES + 1);
+}
+
+ErrorData *
+flow_catch_error(void)
+{
+	ErrorData *error = CopyErrorData();
+
+	FlushErrorState();
+	error->message = shorten(error->message);
+	error->detail = shorten(error->detail);
+	error->hint = shorten(error->hint);
+	error->context = shorten(error->context);
+	return error;
+}
+
 static void
 push_field(JsonbParseState **state, const char *name, const char *text)
 {
@@ -273,7 +309,7 @@ push_field(JsonbParseState **state, const char *name, const char *text)
 	key.val.string.val = unconstify(char *, name);
 	key.val.string.len = strlen(name);
 	value.val.string.val = unconstify(char *, text);
-	value.val.string.len = strlen(text);
+	value.val.string.len = kept_length(text);
 	pushJsonbValue(state, WJB_KEY, &key);
 	pushJsonbValue(state, WJB_VALUE, &value);
 }

@@ -163,6 +163,11 @@ extern void flow_run_defer(struct flow_run *run);
 /* Ends the run as succeeded. */
 extern void flow_run_finish(struct flow_run *run);
 
+/*
+ * In PG_CATCH, in the context where the error is to live: copies it and clears it away. Users' SQL
+ * raises texts of any length; what is kept of each is at most 8 kB.
+ */
+extern ErrorData *flow_catch_error(void);
 /* {"sqlstate": …, "message": …, "detail": …, "hint": …} */
 extern Jsonb *flow_error_from_data(const ErrorData *error);
 extern Jsonb *flow_error(int sqlstate, const char *format, ...) pg_attribute_printf(2, 3);

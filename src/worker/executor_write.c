@@ -50,8 +50,7 @@ worker_executor_try(struct executor *executor, const char *activity, void (*work
 	PG_CATCH();
 	{
 		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
+		error = flow_catch_error();
 		flow_put_down();
 		db_abort();
 	}
