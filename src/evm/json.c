@@ -180,8 +180,8 @@ scan_token(struct scanner *scanner)
 }
 
 /*
- * Checks the depth and counts the long integers.  A NUL has no place in JSON text, but jansson loses
- * one that follows a number.
+ * Checks the depth and counts the long integers. A NUL has no place in JSON text, but jansson
+ * loses one that follows a number.
  */
 static enum evm_status
 survey(size_t *long_integers, const char *text, size_t len, struct evm_error *err)

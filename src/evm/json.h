@@ -31,11 +31,11 @@ enum evm_json_kind
 #define EVM_JSON_MAX_DEPTH 128
 
 /*
- * Parses one JSON value of any kind.  EVM_ERR_SYNTAX when it is none or the text has a NUL byte,
+ * Parses one JSON value of any kind. EVM_ERR_SYNTAX when it is none or the text has a NUL byte,
  * EVM_ERR_MALFORMED for a duplicate or NUL-containing key and for text that is not UTF-8,
  * EVM_ERR_LIMIT when it is nested too deep, EVM_ERR_RANGE for a real number beyond a double,
- * EVM_ERR_MEMORY when the arena is full (a tree takes 4 times its text as a rule, 80 times at worst:
- * "{},").  Not reentrant.
+ * EVM_ERR_MEMORY when the arena is full (a tree takes 4 times its text as a rule, 80 times at
+ * worst: "{},"). Not reentrant.
  */
 extern enum evm_status evm_json_parse(struct evm_arena *arena, const struct evm_json **out,
 									  const char *text, size_t len, struct evm_error *err);
