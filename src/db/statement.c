@@ -12,18 +12,21 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
+#include "db/wake.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/queryenvironment.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 /* What the planner believes of every tuplestore: plans stay the same for one row and for many. */
 #define REGISTERED_ROWS_ESTIMATE 100
 
 /* The context to go back to when the transaction ends; PostgreSQL leaves another one. */
 static MemoryContext context_at_begin;
+static TimestampTz committed_at = 0;
 
 void
 db_begin(const char *activity)
@@ -42,10 +45,19 @@ db_commit(void)
 {
 	SPI_finish();
 	PopActiveSnapshot();
+	db_wake_keep_back();
 	CommitTransactionCommand();
+	committed_at = GetCurrentTimestamp();
+	db_wake_kept_back();
 	MemoryContextSwitchTo(context_at_begin);
 	(void) pgstat_report_stat(false);
 	pgstat_report_activity(STATE_IDLE, NULL);
+}
+
+TimestampTz
+db_committed_at(void)
+{
+	return committed_at;
 }
 
 void

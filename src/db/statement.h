@@ -18,6 +18,7 @@
 
 #include "postgres.h"
 
+#include "datatype/timestamp.h"
 #include "executor/spi.h"
 #include "utils/tuplestore.h"
 
@@ -39,6 +40,8 @@ struct db_statement
 extern void db_begin(const char *activity);
 extern void db_commit(void);
 extern void db_abort(void);
+/* The clock when the commit of the last db_commit had returned, before anybody was woken for it. */
+extern TimestampTz db_committed_at(void);
 /*
  * Makes this commit wait for the WAL flush (true) or not (false), whatever the
  * configuration says.

@@ -24,6 +24,8 @@
 
 static int kinds_at_commit = 0;
 static bool definitions_changed = false;
+static bool keep_back = false;
+static int kinds_kept_back = 0;
 
 static int
 mask_of(enum worker_kind kind)
@@ -208,19 +210,39 @@ at_end_of_transaction(XactEvent event, void *arg)
 			before_prepare();
 			break;
 		case XACT_EVENT_COMMIT:
-			if (kinds_at_commit != 0)
+			if (keep_back)
+				kinds_kept_back |= kinds_at_commit;
+			else if (kinds_at_commit != 0)
 				wake_after_commit(kinds_at_commit);
 			kinds_at_commit = 0;
+			keep_back = false;
 			definitions_changed = false;
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PREPARE:
 			kinds_at_commit = 0;
+			keep_back = false;
 			definitions_changed = false;
 			break;
 		default:
 			break;
 	}
+}
+
+void
+db_wake_keep_back(void)
+{
+	keep_back = true;
+}
+
+void
+db_wake_kept_back(void)
+{
+	int kinds = kinds_kept_back;
+
+	kinds_kept_back = 0;
+	if (kinds != 0)
+		wake_after_commit(kinds);
 }
 
 void

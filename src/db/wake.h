@@ -71,6 +71,14 @@ extern uint64 db_definitions_generation(void);
  */
 extern uint64 db_settled_generation(void);
 
+/*
+ * Around a commit of a worker (db_commit does it): wakes are kept back, and given once the commit has
+ * returned.  Who is woken takes the processor at once, and would else hold up the transaction that
+ * has just become visible, with its locks.
+ */
+extern void db_wake_keep_back(void);
+extern void db_wake_kept_back(void);
+
 /* True when the current transaction has called db_definitions_changed. */
 extern bool db_definitions_changed_here(void);
 

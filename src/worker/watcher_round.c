@@ -198,7 +198,7 @@ claim(struct round *round, struct flow_run **runs, int count, struct position po
 		won = flow_claim(runs, count, watcher->chain->network, GetCurrentTimestamp());
 	DB_CRASH_POINT("claim-before-commit");
 	db_commit();
-	committed_at = GetCurrentTimestamp();
+	committed_at = db_committed_at();
 	DB_CRASH_POINT("claim-after-commit");
 	for (int i = 0; i < won; i++)
 		db_record_commit(runs[i]->key, committed_at);

@@ -395,6 +395,7 @@ store(const struct order *order, const struct sample *sample)
 	values[4] = Float8GetDatum(sample->write_ms * US_PER_MS);
 	values[5] = Float8GetDatum(sample->commit_ms * US_PER_MS);
 	db_begin("storing a sample");
+	db_synchronous_commit(false);
 	(void) db_execute(&finish_order, values, NULL);
 	db_commit();
 }
