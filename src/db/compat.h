@@ -43,6 +43,15 @@ object_ownercheck(Oid class_id, Oid object_id, Oid role_id)
 }
 #endif
 
+/* Shared memory is asked for in a hook; before 15, while the library is loaded. */
+#if PG_VERSION_NUM >= 150000
+#define DB_REQUEST_SHMEM_BY(function, next) \
+	((next) = shmem_request_hook, shmem_request_hook = (function))
+#else
+typedef void (*shmem_request_hook_type)(void);
+#define DB_REQUEST_SHMEM_BY(function, next) ((next) = NULL, (function) ())
+#endif
+
 #if PG_VERSION_NUM < 150000
 #include "funcapi.h"
 #include "nodes/execnodes.h"

@@ -20,9 +20,7 @@
 struct db_shared *db_shared = NULL;
 int MyWorkerSlot = -1;
 
-#if PG_VERSION_NUM >= 150000
 static shmem_request_hook_type next_request_hook = NULL;
-#endif
 static shmem_startup_hook_type next_startup_hook = NULL;
 
 static const char *const kind_names[] = {
@@ -65,10 +63,8 @@ db_ownerships(void)
 static void
 request(void)
 {
-#if PG_VERSION_NUM >= 150000
 	if (next_request_hook)
 		next_request_hook();
-#endif
 	RequestAddinShmemSpace(shared_size());
 	RequestNamedLWLockTranche("rflow", LOCKS);
 }
@@ -106,12 +102,7 @@ startup(void)
 void
 db_request_shared_memory(void)
 {
-#if PG_VERSION_NUM >= 150000
-	next_request_hook = shmem_request_hook;
-	shmem_request_hook = request;
-#else
-	request();
-#endif
+	DB_REQUEST_SHMEM_BY(request, next_request_hook);
 	next_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = startup;
 }

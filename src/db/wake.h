@@ -72,9 +72,9 @@ extern uint64 db_definitions_generation(void);
 extern uint64 db_settled_generation(void);
 
 /*
- * Around a commit of a worker (db_commit does it): wakes are kept back, and given once the commit has
- * returned.  Who is woken takes the processor at once, and would else hold up the transaction that
- * has just become visible, with its locks.
+ * Around a commit of a worker (db_commit does it): wakes are kept back, and given once the commit
+ * has returned.  Who is woken takes the processor at once, and would else hold up the transaction
+ * that has just become visible, with its locks.
  */
 extern void db_wake_keep_back(void);
 extern void db_wake_kept_back(void);

@@ -14,6 +14,13 @@
 #include "flow/step_kind.h"
 #include "utils/timestamp.h"
 
+/*
+ * Requests in a row without an answer, until a watcher leaves the calls of a workflow to executors,
+ * and for how long.
+ */
+#define PATIENCE 3
+#define TRY_AGAIN_MS 60000
+
 static struct flow_step *
 current_step(const struct flow_run *run)
 {
@@ -244,23 +251,139 @@ guarded(struct flow_run **runs, int count, int first, struct flow_turn *turn,
 	return next;
 }
 
+/* A node may choke on a call. The call is then left to an executor, and others are not held up. */
+static bool
+leave_to_executor(struct flow_run *run, struct flow_turn *turn)
+{
+	if (has_asked(run))
+		flow_run_defer(run);
+	return true;
+}
+
+/* Too often nobody answered when its runs asked: after a while one request finds out again. */
+static bool
+is_left_to_executors(const struct flow_definition *definition, TimestampTz now)
+{
+	return definition->unanswered >= PATIENCE &&
+		!TimestampDifferenceExceeds(definition->asked_in_vain_at, now, TRY_AGAIN_MS);
+}
+
+/* Those that were always answered come first; runs of one definition are side by side. */
+static int
+compare_trust(const void *a, const void *b)
+{
+	const struct flow_definition *left = (*(struct flow_run *const *) a)->definition;
+	const struct flow_definition *right = (*(struct flow_run *const *) b)->definition;
+
+	if (left->unanswered != right->unanswered)
+		return left->unanswered < right->unanswered ? -1 : 1;
+	return left == right ? 0 : (left < right ? -1 : 1);
+}
+
+/*
+ * Where the request that begins with a run has to end. Calls that share a request share its fate,
+ * so a definition that once was not answered asks by itself.
+ */
+static int
+end_of_request(struct flow_run **runs, int count, int first)
+{
+	const struct flow_definition *definition = runs[first]->definition;
+	int end = first + 1;
+
+	while (end < count &&
+		   (definition->unanswered > 0 ? runs[end]->definition == definition
+									   : runs[end]->definition->unanswered == 0))
+		end++;
+	return end;
+}
+
+/* Remembers whether the definitions that asked were answered; false: one was not, too often. */
+static bool
+note_answer(struct flow_run **runs, int first, int next, bool answered)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	bool patient = false;
+
+	for (int i = first; i < next; i++)
+	{
+		struct flow_definition *definition = runs[i]->definition;
+
+		if (!has_asked(runs[i]))
+			continue;
+		if (answered)
+			definition->unanswered = 0;
+		else if (definition->asked_in_vain_at != now)
+		{
+			definition->unanswered++;
+			definition->asked_in_vain_at = now;
+		}
+		patient = patient || definition->unanswered < PATIENCE;
+	}
+	return patient;
+}
+
+/*
+ * Asks for runs that are prepared. False when a watcher is to try all of it again: nobody
+ * answered, and it may be that nobody answers anything.
+ */
+static bool
+ask(struct flow_run **runs, int first, int next, struct flow_turn *turn)
+{
+	bool answered = true;
+
+	if (turn->problem == NULL && rpc_batch_count(turn->batch) > 0)
+	{
+		answered = rpc_batch_run(turn->batch);
+		if (note_answer(runs, first, next, answered) && !answered && !turn->executor)
+			return false;
+	}
+	if (turn->problem != NULL)
+		(void) guarded(runs, next, first, turn, turn->executor ? ask_later : leave_to_executor);
+	else if (!answered && !turn->executor)
+		(void) guarded(runs, next, first, turn, leave_to_executor);
+	else
+		(void) guarded(runs, next, first, turn, apply_answer);
+	/* The endpoint rests now: those behind are not tried. */
+	if (!answered)
+		turn->problem = pstrdup(rpc_client_error(turn->client));
+	return true;
+}
+
+/* In a watcher: puts down the runs that executors have to ask for; returns how many are left. */
+static int
+put_down_distrusted(struct flow_run **runs, int count, const struct flow_turn *turn)
+{
+	TimestampTz now;
+	int kept = 0;
+
+	if (turn->executor || count == 0 || runs[count - 1]->definition->unanswered < PATIENCE)
+		return count;
+	now = GetCurrentTimestamp();
+	for (int i = 0; i < count; i++)
+	{
+		if (is_left_to_executors(runs[i]->definition, now) &&
+			current_step(runs[i])->kind->calls_network)
+			flow_run_defer(runs[i]);
+		else
+			runs[kept++] = runs[i];
+	}
+	return kept;
+}
+
 /* Prepares, calls and applies for all runs, a request at a time. */
 static bool
 do_steps(struct flow_run **runs, int count, struct flow_turn *turn)
 {
+	qsort(runs, count, sizeof(struct flow_run *), compare_trust);
+	count = put_down_distrusted(runs, count, turn);
 	for (int i = 0; i < count; i++)
 		runs[i]->prepared_step = runs[i]->next_step;
 	for (int first = 0, next; first < count; first = next)
 	{
-		bool answered = true;
-
 		turn->batch = rpc_batch_create(turn->client);
-		next = guarded(runs, count, first, turn, prepare_step);
-		if (rpc_batch_count(turn->batch) > 0 && turn->problem == NULL)
-			answered = rpc_batch_run(turn->batch);
-		if (!answered && !turn->executor)
+		next = guarded(runs, end_of_request(runs, count, first), first, turn, prepare_step);
+		if (!ask(runs, first, next, turn))
 			return false;
-		(void) guarded(runs, next, first, turn, turn->problem == NULL ? apply_answer : ask_later);
 		rpc_batch_destroy(turn->batch);
 	}
 	return true;

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "datatype/timestamp.h"
 #include "evm/abi.h"
 #include "evm/json.h"
 #include "utils/jsonb.h"
@@ -117,6 +118,10 @@ struct flow_definition
 	int strikes;
 	int strike_sqlstate;
 	char *detach_reason;
+
+	/* requests with calls of its runs that nobody answered, in a row, and when the last one was */
+	int unanswered;
+	TimestampTz asked_in_vain_at;
 };
 
 /*

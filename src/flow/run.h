@@ -115,8 +115,7 @@ struct flow_turn
 	struct rpc_client *client;
 	const char *problem; /* why the client cannot be used; NULL: it can */
 	struct rpc_batch *batch;
-	struct evm_arena *arena; /* for call data and values; reset by the owner of the turn */
-	bool executor;           /* may do every kind of step */
+	bool executor; /* may do every kind of step */
 };
 
 /*

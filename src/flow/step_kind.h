@@ -8,6 +8,7 @@
 #include "flow/definition.h"
 #include "flow/resolve.h"
 #include "flow/run.h"
+#include "lib/stringinfo.h"
 
 enum flow_field_type
 {
@@ -97,11 +98,15 @@ extern const struct flow_step_kind *flow_step_kind_find(const char *name);
 extern void flow_load_arguments(struct flow_definition *definition, struct flow_step *step,
 								const struct evm_json *json);
 /*
- * The call data of the step's function with the evaluated arguments, in the arena; raises on
- * values that do not fit.
+ * The call data of the step's function with the evaluated arguments, in the current context;
+ * raises on values that do not fit.
  */
 extern void flow_encode_call(struct evm_bytes *out, struct flow_run *run,
-							 const struct flow_step *step, struct evm_arena *arena);
+							 const struct flow_step *step);
+/* Raises when it is larger than what one request can ask about. */
+extern void flow_check_call_data(const struct evm_bytes *data);
+/* Appends 0x and the digits. */
+extern void flow_append_call_data(StringInfo out, const struct evm_bytes *data);
 
 /* The node ran it and it reverted, as opposed to a node that could not. */
 extern bool flow_is_revert(const struct rpc_answer *answer);

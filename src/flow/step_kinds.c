@@ -7,7 +7,13 @@
 
 #include "catalog/pg_type.h"
 #include "db/datum.h"
+#include "evm/hex.h"
 #include "flow/step_kind.h"
+
+/* Twice as hex, for a call and an estimate, it stays below RPC_MAX_REQUEST_BYTES. */
+#define CALL_DATA_MAX_BYTES (240 * 1024)
+/* Values and call data of one run, while they are encoded. */
+#define CALL_ARENA_BYTES ((size_t) 16 * 1024 * 1024)
 
 const struct flow_step_kind *const flow_step_kinds[] = {
 	&flow_step_read, &flow_step_send_transaction, &flow_step_sql, &flow_step_stop, NULL,
@@ -61,9 +67,30 @@ flow_load_arguments(struct flow_definition *definition, struct flow_step *step,
 }
 
 void
-flow_encode_call(struct evm_bytes *out, struct flow_run *run, const struct flow_step *step,
-				 struct evm_arena *arena)
+flow_check_call_data(const struct evm_bytes *data)
 {
+	if (data->len > CALL_DATA_MAX_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the call data has %zu bytes, more than %d", data->len,
+						CALL_DATA_MAX_BYTES)));
+}
+
+void
+flow_append_call_data(StringInfo out, const struct evm_bytes *data)
+{
+	appendStringInfoString(out, "0x");
+	enlargeStringInfo(out, (int) (2 * data->len));
+	evm_hex_digits(out->data + out->len, data->data, data->len);
+	out->len += (int) (2 * data->len);
+	out->data[out->len] = '\0';
+}
+
+/* In an arena of its own: what one run needs is not taken from others. */
+void
+flow_encode_call(struct evm_bytes *out, struct flow_run *run, const struct flow_step *step)
+{
+	struct evm_arena *arena = db_arena_create(CurrentMemoryContext, CALL_ARENA_BYTES);
 	const struct evm_abi_item *function = step->target.item;
 	struct evm_abi_value *values = palloc0(Max(step->arg_count, 1) * sizeof(*values));
 	struct evm_error error;
@@ -73,6 +100,7 @@ flow_encode_call(struct evm_bytes *out, struct flow_run *run, const struct flow_
 						  run->evaluation.nulls[i], step->values->targets[i].what);
 	if (evm_abi_encode_call(arena, out, function, values, step->arg_count, &error) != EVM_OK)
 		db_raise(&error, function->signature);
+	flow_check_call_data(out);
 }
 
 bool

@@ -10,6 +10,9 @@
 #include "flow/step_kind.h"
 #include "lib/stringinfo.h"
 
+/* Decoded outputs of one call; bounded for each, so that one run takes nothing from others. */
+#define OUTPUTS_MAX_BYTES ((size_t) 64 * 1024 * 1024)
+
 static const struct flow_field fields[] = {
 	{"contract", FLOW_FIELD_NAME, true, NULL},
 	{"function", FLOW_FIELD_NAME, true, NULL},
@@ -67,12 +70,14 @@ prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 	StringInfoData params;
 	char address[43];
 
-	flow_encode_call(&run->call_data, run, step, turn->arena);
+	flow_encode_call(&run->call_data, run, step);
 	evm_address_format(address, &step->target.address);
 	initStringInfo(&params);
-	appendStringInfo(&params, "[{\"to\":\"%s\",\"data\":\"%s\"},\"latest\"]", address,
-					 evm_hex_encode(turn->arena, run->call_data.data, run->call_data.len));
+	appendStringInfo(&params, "[{\"to\":\"%s\",\"data\":\"", address);
+	flow_append_call_data(&params, &run->call_data);
+	appendStringInfoString(&params, "\"},\"latest\"]");
 	run->first_call = rpc_batch_add(turn->batch, "eth_call", params.data);
+	pfree(params.data);
 }
 
 static void
@@ -126,8 +131,8 @@ apply(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 				"contract \"%s\" returned nothing to %s: is there code at its address on this "
 				"network?",
 				step->target.contract, function->signature));
-	else if (evm_abi_decode(turn->arena, &values, function->outputs, function->output_count, data,
-							len, &error) != EVM_OK)
+	else if (evm_abi_decode(db_arena_create(CurrentMemoryContext, OUTPUTS_MAX_BYTES), &values,
+							function->outputs, function->output_count, data, len, &error) != EVM_OK)
 		flow_step_fail(run, step,
 					   flow_error(ERRCODE_DATA_EXCEPTION, "the answer to %s does not decode: %s",
 								  function->signature, error.message));

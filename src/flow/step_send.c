@@ -190,8 +190,7 @@ word_target(struct evm_word *out, const struct flow_run *run, const struct flow_
 }
 
 static void
-fill_payload(struct relay_send *send, struct flow_run *run, const struct flow_step *step,
-			 struct evm_arena *arena)
+fill_payload(struct relay_send *send, struct flow_run *run, const struct flow_step *step)
 {
 	const struct flow_evaluation *evaluation = &run->evaluation;
 	struct evm_word gas;
@@ -200,14 +199,17 @@ fill_payload(struct relay_send *send, struct flow_run *run, const struct flow_st
 	if (step->target.item != NULL)
 	{
 		send->recipient = step->target.address;
-		flow_encode_call(&send->data, run, step, arena);
+		flow_encode_call(&send->data, run, step);
 	}
 	else if (evaluation->nulls[step->recipient_target])
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("recipient is NULL")));
 	else
 		send->recipient = *db_datum_address(evaluation->values[step->recipient_target]);
 	if (step->data_target >= 0 && !evaluation->nulls[step->data_target])
+	{
 		send->data = db_datum_hex(evaluation->values[step->data_target]);
+		flow_check_call_data(&send->data);
+	}
 	if (step->value_target >= 0)
 		word_target(&send->value, run, step, step->value_target);
 	if (step->max_fee_target >= 0)
@@ -227,7 +229,7 @@ fill_payload(struct relay_send *send, struct flow_run *run, const struct flow_st
 }
 
 static struct relay_send *
-make_send(struct flow_run *run, struct flow_step *step, struct evm_arena *arena)
+make_send(struct flow_run *run, struct flow_step *step)
 {
 	struct relay_send *send = palloc0(sizeof(struct relay_send));
 
@@ -241,7 +243,7 @@ make_send(struct flow_run *run, struct flow_step *step, struct evm_arena *arena)
 	send->step = step->name;
 	send->wait_for = step->wait_for;
 	send->confirmations = step->confirmations;
-	fill_payload(send, run, step, arena);
+	fill_payload(send, run, step);
 	return send;
 }
 
@@ -298,14 +300,16 @@ add_calls(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
 	evm_address_format(to, &send->recipient);
 	evm_quantity_encode(value, &send->value);
 	initStringInfo(&params);
-	appendStringInfo(
-		&params, "[{\"from\":\"%s\",\"to\":\"%s\",\"value\":\"%s\",\"data\":\"%s\"},\"latest\"]",
-		from, to, value, evm_hex_encode(turn->arena, send->data.data, send->data.len));
+	appendStringInfo(&params, "[{\"from\":\"%s\",\"to\":\"%s\",\"value\":\"%s\",\"data\":\"", from,
+					 to, value);
+	flow_append_call_data(&params, &send->data);
+	appendStringInfoString(&params, "\"},\"latest\"]");
 	run->first_call = run->second_call = -1;
 	if (wants_call(step))
 		run->first_call = rpc_batch_add(turn->batch, "eth_call", params.data);
 	if (strcmp(step->simulate, "never") != 0 || send->gas_limit == 0)
 		run->second_call = rpc_batch_add(turn->batch, "eth_estimateGas", params.data);
+	pfree(params.data);
 }
 
 static void
@@ -322,7 +326,7 @@ prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 								  GetUserNameFromId(run->definition->owner, true), step->relayer));
 		return;
 	}
-	send = make_send(run, step, turn->arena);
+	send = make_send(run, step);
 	run->send = send;
 	if (strcmp(step->simulate, "never") == 0 && send->gas_limit > 0)
 		queue(run, step, send);

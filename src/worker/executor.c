@@ -330,9 +330,9 @@ execute_steps(struct executor *executor, struct flow_run **runs, int count)
 }
 
 static void
-go_on(struct executor *executor, List *running, struct evm_arena *arena)
+go_on(struct executor *executor, List *running)
 {
-	struct flow_turn turn = {.arena = arena, .executor = true};
+	struct flow_turn turn = {.executor = true};
 	struct flow_run **runs = palloc(Max(list_length(running), 1) * sizeof(struct flow_run *));
 	int count = 0;
 	ListCell *cell;
@@ -374,7 +374,7 @@ worker_executor_turn(struct executor *executor)
 	if (error != NULL)
 		ready = take_singly(&taking);
 	if (ready)
-		go_on(executor, taking.running, taking.arena);
+		go_on(executor, taking.running);
 	executor->report.rounds++;
 	return true;
 }

@@ -207,14 +207,12 @@ claim(struct round *round, struct flow_run **runs, int count, struct position po
 
 /* Takes runs as far as they go and claims them; position is where the cursor stands behind them. */
 static bool
-advance_and_claim(struct round *round, struct flow_run **runs, int count, struct position position,
-				  struct evm_arena *arena)
+advance_and_claim(struct round *round, struct flow_run **runs, int count, struct position position)
 {
 	struct watcher *watcher = round->watcher;
 	struct flow_turn turn = {
 		.network = watcher->chain->network,
 		.client = watcher->client,
-		.arena = arena,
 	};
 
 	if (!flow_advance(runs, count, &turn))
@@ -245,7 +243,7 @@ do_chunk(struct round *round)
 		struct position position = first + size < count ? position_of_run(runs[first + size])
 														: position_of_log(round, last);
 
-		if (!advance_and_claim(round, runs + first, size, position, arena))
+		if (!advance_and_claim(round, runs + first, size, position))
 			return false;
 	}
 	/* The end of the range is committed even when nothing in it started anything. */

@@ -17,8 +17,9 @@
 // height that the head does not pass, or null), gzip (compress answers).
 //
 // A fault is {kind, ...}.  Common to all: method (only requests with such a call; for faults of
-// calls: only those calls), skip (the first N that would match), times (how often it strikes;
-// left out: until healed).  A request meets its faults in the order of the list.
+// calls: only those calls), params (only calls whose parameters have this text in them), skip (the
+// first N that would match), times (how often it strikes; left out: until healed).  A request meets
+// its faults in the order of the list.
 //
 // Before an answer exists:
 //   hang {ms}              waits (for ever without ms), then goes on
@@ -64,19 +65,24 @@ function strikes(fault) {
   return true;
 }
 
+function isMeant(fault, call) {
+  return call.method === fault.method &&
+    (fault.params === undefined || JSON.stringify(call.params).includes(fault.params));
+}
+
 // body: one call, or an array of them.
 function strikesRequest(fault, kinds, body) {
   const batch = [].concat(body);
 
   return kinds.has(fault.kind) &&
-    (fault.method === undefined || batch.some((call) => call.method === fault.method)) &&
+    (fault.method === undefined || batch.some((call) => isMeant(fault, call))) &&
     (fault.kind !== 'refuse_batch' || (Array.isArray(body) && batch.length > (fault.max ?? 0))) &&
     strikes(fault);
 }
 
 function faultOfCall(kinds, call) {
   return faults.find((fault) => kinds.has(fault.kind) &&
-    (fault.method === undefined || call.method === fault.method) && strikes(fault));
+    (fault.method === undefined || isMeant(fault, call)) && strikes(fault));
 }
 
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
