@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <signal.h>
+
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "db/owner.h"
@@ -12,11 +14,18 @@
 #include "flow/in_hand.h"
 #include "flow/incident.h"
 #include "storage/ipc.h"
+#include "storage/pmsignal.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 
-#define WHY \
+#define TOO_LONG \
 	"user code went on after its time limit (rflow.statement_timeout), and the process had to end"
+/* exit_on_error and, since PostgreSQL 17, transaction_timeout are settings that anyone may change. */
+#define ENDED "user code has ended the process"
+
+/* Whoever has locked the row of the workflow does not keep the process from ending. */
+#define LOCK_TIMEOUT "1s"
 
 static struct
 {
@@ -27,6 +36,7 @@ static struct
 
 static void (*fail_runs)(struct flow_run **runs, int count, void *arg) = NULL;
 static void *fail_arg = NULL;
+static volatile sig_atomic_t terminated = false;
 
 static struct db_statement disable_workflow = {
 	.sql = "UPDATE rflow.workflows w SET enabled = false WHERE w.name = $1 AND w.enabled",
@@ -52,46 +62,58 @@ flow_put_down(void)
 
 /* The next process does not run it; its place on the chain is kept. */
 static void
-disable(const char *workflow)
+disable(const char *workflow, const char *why)
 {
 	Datum name = CStringGetTextDatum(workflow);
 
 	db_begin("disabling a workflow");
+	(void) set_config_option("lock_timeout", LOCK_TIMEOUT, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_LOCAL, true, 0, false);
 	(void) db_execute(&disable_workflow, &name, NULL);
 	(void) flow_open_incident(
-		"time-limit", workflow, workflow, WHY,
+		"time-limit", workflow, workflow, why,
 		"Correct the workflow, then call rflow.enable(workflow, resume => 'cursor').");
 	db_commit();
 }
 
 static void
-fail(const char *workflow)
+fail(const char *why)
 {
 	for (int i = 0; i < in_hand.count; i++)
 	{
 		struct flow_run *run = in_hand.runs[i];
 
 		flow_step_fail(run, &run->definition->steps[run->next_step],
-					   flow_error(ERRCODE_QUERY_CANCELED, WHY));
+					   flow_error(ERRCODE_QUERY_CANCELED, "%s", why));
 	}
 	fail_runs(in_hand.runs, in_hand.count, fail_arg);
+}
+
+void
+flow_note_termination(void)
+{
+	terminated = true;
 }
 
 static void
 mark(int code, Datum arg)
 {
 	struct flow_definition *definition = in_hand.definition;
+	const char *why = db_user_limit_exceeded() ? TOO_LONG : ENDED;
 
-	if (definition == NULL || !db_user_limit_exceeded())
+	if (definition == NULL)
+		return;
+	if (!db_user_limit_exceeded() && (terminated || !PostmasterIsAlive()))
 		return;
 	in_hand.definition = NULL;
 	AbortOutOfAnyTransaction();
 	MemoryContextSwitchTo(TopMemoryContext);
-	ereport(LOG, (errmsg("workflow \"%s\": " WHY, definition->workflow)));
+	SetConfigOption("exit_on_error", "off", PGC_USERSET, PGC_S_SESSION);
+	ereport(LOG, (errmsg("workflow \"%s\": %s", definition->workflow, why)));
 	if (fail_runs != NULL)
-		fail(definition->workflow);
+		fail(why);
 	else
-		disable(definition->workflow);
+		disable(definition->workflow, why);
 }
 
 void

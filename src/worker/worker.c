@@ -19,6 +19,7 @@
 #include "db/statement.h"
 #include "db/wait.h"
 #include "db/wake.h"
+#include "flow/in_hand.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -42,6 +43,7 @@ static void
 terminate(SIGNAL_ARGS)
 {
 	worker_note_termination();
+	flow_note_termination();
 	die(postgres_signal_arg);
 }
 

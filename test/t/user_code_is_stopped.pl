@@ -85,6 +85,29 @@ SELECT rflow.enable('stubborn', resume => 'cursor');
 SQL
 poll_until($node, q{SELECT state FROM rflow_private.workflow_runs WHERE workflow = 'stubborn'}, 'succeeded');
 
+# Code that ends the process by itself: a setting that anyone may change makes an error fatal.
+$node->safe_psql('postgres', <<'SQL', extra_params => [ '-U', 'alice' ]);
+CREATE FUNCTION fatal(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('exit_on_error', 'on', false);
+	RETURN 1 / (n - n) = 1;
+END $$;
+SQL
+my $SELF_ENDED = '57014 user code has ended the process';
+is(reason(run_sql($node, 'alice', 'SELECT fatal(1)')), $SELF_ENDED, 'a fatal statement');
+is(reason(run_as($node, 'alice', q{rflow.stop('stop', run_if => 'fatal(1)')})), $SELF_ENDED, 'a fatal expression');
+is(run_sql($node, 'alice', 'SELECT 1 AS n')->{result}, '{"n": 1}', 'another run goes on');
+$node->safe_psql('postgres', <<'SQL', extra_params => [ '-U', 'alice' ]);
+INSERT INTO rflow.workflows (name, trigger, filter, steps)
+VALUES ('fatal', rflow.on_event('token', 'Transfer'), 'fatal(log.log_index)', '[]');
+SQL
+poll_until($node, q{SELECT cursor_id IS NOT NULL FROM rflow_private.subscriptions WHERE workflow = 'fatal'});
+$chain->transfer($token, $ACCOUNTS[1], 2);
+poll_until($node, q{SELECT enabled FROM rflow.workflows WHERE name = 'fatal'}, 'f');
+poll_until($node, q{SELECT count(*) FROM rflow_private.workflow_runs WHERE workflow = 'good' AND state = 'succeeded'}, '2');
+is($node->safe_psql('postgres', q{SELECT reason FROM rflow.stuck WHERE subject LIKE '%fatal%'}),
+	'user code has ended the process', 'an incident says why');
+
 # A server that goes down with each attempt.
 $node->safe_psql('postgres', q{ALTER SYSTEM SET rflow.crash_point = 'execute-before-commit:abort'});
 $node->safe_psql('postgres', 'SELECT pg_reload_conf()');
