@@ -102,12 +102,10 @@ sub end_of
 {
 	my ($node, $run) = @_;
 	my $deadline = time + $RflowTest::TIMEOUT;
-	my ($row, $err);
 
 	while (time < $deadline)
 	{
-		$node->psql(
-			'postgres', <<"SQL", stdout => \$row, stderr => \$err, on_error_stop => 0);
+		my ($row) = RflowTest::look($node, <<"SQL");
 SELECT jsonb_build_object('state', r.state, 'error', r.error->>'message', 'sqlstate', r.error->>'sqlstate',
 	'result', (SELECT s.result->>'result' FROM rflow_private.step_runs s
 	            WHERE s.run_id = r.id ORDER BY s.position DESC LIMIT 1))

@@ -152,6 +152,17 @@ a restart after a crash, is asked again.  Passes or fails a test of that name.
 
 =cut
 
+# One look that may find the server down: what psql said, undef for nothing.
+sub look
+{
+	my ($node, $sql) = @_;
+	my ($out, $err);
+
+	# A psql that is refused before it has read the statement makes IPC::Run die.
+	eval { $node->psql('postgres', $sql, stdout => \$out, stderr => \$err, on_error_stop => 0) };
+	return ($out, $err);
+}
+
 sub poll_until
 {
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
@@ -162,8 +173,7 @@ sub poll_until
 	$expected //= 't';
 	do
 	{
-		# A psql that is refused before it has read the statement makes IPC::Run die.
-		eval { $node->psql('postgres', $sql, stdout => \$out, stderr => \$err, on_error_stop => 0) };
+		($out, $err) = look($node, $sql);
 		return pass($sql) if defined $out && $out eq $expected;
 		select undef, undef, undef, $POLL_INTERVAL;
 	} while (time < $deadline);
