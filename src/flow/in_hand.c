@@ -21,7 +21,7 @@
 
 #define TOO_LONG \
 	"user code went on after its time limit (rflow.statement_timeout), and the process had to end"
-/* exit_on_error and, since PostgreSQL 17, transaction_timeout are settings that anyone may change. */
+/* exit_on_error and, since 17, transaction_timeout are settings that anyone may change. */
 #define ENDED "user code has ended the process"
 
 /* Whoever has locked the row of the workflow does not keep the process from ending. */

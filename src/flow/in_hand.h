@@ -23,9 +23,9 @@ extern void flow_put_down(void);
 
 /*
  * Called once at the start of a process that runs user code. fail is called, outside a
- * transaction, when the user code or its second limit ends the process, and writes that the current step of these
- * runs has failed; NULL for a process whose runs are not written yet: the workflow is disabled
- * instead.
+ * transaction, when the user code or its second limit ends the process, and writes that the
+ * current step of these runs has failed; NULL for a process whose runs are not written yet: the
+ * workflow is disabled instead.
  */
 extern void flow_mark_at_exit(void (*fail)(struct flow_run **runs, int count, void *arg),
 							  void *arg);
