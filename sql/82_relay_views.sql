@@ -1,7 +1,7 @@
 -- What the relayer does, for those who may see it.
 
 CREATE VIEW rflow.transactions WITH (security_barrier) AS
-SELECT t.id, t.relayer, t.network, t.owner, t.idempotency_key, t.run_id, t.step,
+SELECT t.id, t.relayer, t.pool, t.network, t.owner, t.idempotency_key, t.run_id, t.step,
 	t.state, t.reason, t.state_since AS since, t.intent,
 	t.recipient, t.value, t.data,
 	t.from_address, t.nonce, t.transaction_hash,
@@ -16,6 +16,7 @@ WHERE rflow_private.may_see(t.owner);
 COMMENT ON VIEW rflow.transactions IS 'Chain transactions: what was wanted, where each is, why, and since when';
 COMMENT ON COLUMN rflow.transactions.id IS 'For rflow.cancel_transaction()';
 COMMENT ON COLUMN rflow.transactions.relayer IS 'The relayer that sends it';
+COMMENT ON COLUMN rflow.transactions.pool IS 'The pool (rflow.relayer_pools) that it was queued for; NULL: the relayer was named';
 COMMENT ON COLUMN rflow.transactions.network IS 'The network it is sent on';
 COMMENT ON COLUMN rflow.transactions.owner IS 'The role that queued it, or owns the run that did';
 COMMENT ON COLUMN rflow.transactions.idempotency_key IS 'One transaction for each key of an owner';

@@ -22,6 +22,7 @@
 #include "db/statement.h"
 #include "db/wake.h"
 #include "evm/word.h"
+#include "relay/pool.h"
 #include "relay/queue.h"
 #include "relay/record.h"
 
@@ -163,6 +164,36 @@ fill_send(FunctionCallInfo fcinfo, struct relay_send *send, const struct submit_
 	send->wait_for = "none";
 }
 
+/* The network must be enabled: what is queued for another one would wait in silence. */
+static void
+check_enabled(bool enabled, const struct relay_send *send)
+{
+	if (!enabled)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("network \"%s\" of relayer \"%s\" is disabled", send->network,
+						send->relayer)));
+}
+
+/* Fills network and chain id, and takes a member that the caller may use. */
+static void
+choose_relayer(struct relay_send *send, const char *name)
+{
+	struct relay_pool *pool = relay_read_pool(name);
+
+	if (pool == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("pool \"%s\" does not exist", name)));
+	send->network = pool->network;
+	send->chain_id = pool->chain_id;
+	check_enabled(pool->enabled, send);
+	if (!relay_pool_assign(pool, send, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for every relayer of pool \"%s\"", name),
+				 errhint("Insert rows into rflow.relayer_grants.")));
+}
+
 /*
  * Fills network and chain id; the relayer must exist, be the caller's to use, and its network
  * enabled.
@@ -172,6 +203,11 @@ check_relayer(struct relay_send *send)
 {
 	Datum parameters[1];
 
+	if (relay_pool_name(send->relayer) != NULL)
+	{
+		choose_relayer(send, relay_pool_name(send->relayer));
+		return;
+	}
 	parameters[0] = CStringGetTextDatum(send->relayer);
 	if (db_execute(&find_relayer, parameters, NULL) != 1)
 		ereport(ERROR,
@@ -179,11 +215,7 @@ check_relayer(struct relay_send *send)
 				 errmsg("relayer \"%s\" does not exist", send->relayer)));
 	send->network = db_text(0, 1);
 	send->chain_id = db_int64(0, 2);
-	if (!DatumGetBool(db_value(0, 3, NULL)))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("network \"%s\" of relayer \"%s\" is disabled", send->network,
-						send->relayer)));
+	check_enabled(DatumGetBool(db_value(0, 3, NULL)), send);
 	if (!relay_may_use(send->relayer, send->owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

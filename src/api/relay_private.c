@@ -19,6 +19,7 @@
 #include "db/statement.h"
 #include "evm/keccak.h"
 #include "evm/word.h"
+#include "relay/move.h"
 #include "relay/record.h"
 #include "relay/sign.h"
 
@@ -47,6 +48,7 @@ static struct db_statement find_live = {
 };
 
 PG_FUNCTION_INFO_V1(rflow_relay_sign);
+PG_FUNCTION_INFO_V1(rflow_relay_move);
 PG_FUNCTION_INFO_V1(rflow_relay_record_accepted);
 PG_FUNCTION_INFO_V1(rflow_relay_record_mined);
 PG_FUNCTION_INFO_V1(rflow_relay_record_unmined);
@@ -121,6 +123,24 @@ rflow_relay_sign(PG_FUNCTION_ARGS)
 	count = relay_sign_orders(&plan, chain_id, -1, leave_unsigned, NULL);
 	SPI_finish();
 	PG_RETURN_INT32(count);
+}
+
+/* relay_move(relayer): returns how many sends of pools were given to others */
+Datum
+rflow_relay_move(PG_FUNCTION_ARGS)
+{
+	const char *relayer = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	int moved;
+	int left;
+
+	if (db_is_armed())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("an armed database moves sends in its relayer process only")));
+	SPI_connect();
+	moved = relay_move_from(&relayer, 1, &left);
+	SPI_finish();
+	PG_RETURN_INT32(moved);
 }
 
 Datum

@@ -13,7 +13,9 @@
 #include "db/statement.h"
 #include "db/wake.h"
 #include "flow/account.h"
+#include "miscadmin.h"
 #include "nodes/pg_list.h"
+#include "relay/pool.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -34,6 +36,9 @@ static struct db_statement account_is_busy = {
 	.types = {TEXTOID, INT8OID, InvalidOid},
 	.count = 3,
 };
+
+/* The pools that this transaction has read; they live in its memory. */
+static List *pools = NIL;
 
 static MemoryContext kept_context = NULL;
 static List *kept = NIL; /* struct flow_account */
@@ -113,4 +118,70 @@ flow_account_is_busy(const struct flow_account *account, int64 chain_id)
 	values[2] = db_address_datum(&account->address);
 	(void) db_execute(&account_is_busy, values, NULL);
 	return DatumGetBool(db_value(0, 1, NULL));
+}
+
+static void
+forget_pools(void *unused)
+{
+	pools = NIL;
+}
+
+static struct relay_pool *
+read_pool(const char *name)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	struct relay_pool *pool = relay_read_pool(name);
+
+	MemoryContextSwitchTo(TopTransactionContext);
+	if (pool != NULL)
+	{
+		if (pools == NIL)
+		{
+			MemoryContextCallback *at_end = palloc0(sizeof(MemoryContextCallback));
+
+			at_end->func = forget_pools;
+			MemoryContextRegisterResetCallback(TopTransactionContext, at_end);
+		}
+		pools = lappend(pools, pool);
+	}
+	MemoryContextSwitchTo(old);
+	return pool;
+}
+
+static struct relay_pool *
+find_pool(const char *name)
+{
+	ListCell *cell;
+
+	foreach (cell, pools)
+	{
+		struct relay_pool *pool = lfirst(cell);
+
+		if (strcmp(pool->name, name) == 0)
+			return pool;
+	}
+	return read_pool(name);
+}
+
+bool
+flow_account_choose(struct relay_send *send, const char *pool_name, bool *known,
+					struct evm_address *address, char **problem)
+{
+	struct relay_pool *pool = find_pool(pool_name);
+	const struct relay_member *member;
+
+	if (pool == NULL)
+	{
+		*problem = psprintf("pool \"%s\" does not exist any more", pool_name);
+		return false;
+	}
+	if (!relay_pool_assign(pool, send, &member))
+	{
+		*problem = psprintf("role \"%s\" may use no relayer of pool \"%s\"",
+							GetUserNameFromId(send->owner, true), pool_name);
+		return false;
+	}
+	*known = member->known;
+	*address = member->address;
+	return true;
 }

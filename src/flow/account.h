@@ -25,6 +25,15 @@ struct flow_account
  */
 extern const struct flow_account *flow_account_find(const char *relayer);
 
+/*
+ * Gives a send to a member of a pool; fills its relayer, and the member's address where known.
+ * What the members have to do is read once in a transaction, in one statement; what is given away
+ * in it counts.  False, with the reason, when the send's owner may use none.  Needs an SPI
+ * connection.
+ */
+extern bool flow_account_choose(struct relay_send *send, const char *pool, bool *known,
+								struct evm_address *address, char **problem);
+
 /* True when the account has queued sends, or nonces that are not settled.  Reads the tables. */
 extern bool flow_account_is_busy(const struct flow_account *account, int64 chain_id);
 

@@ -11,6 +11,7 @@
 #include "flow/resolve.h"
 #include "flow/step_kind.h"
 #include "miscadmin.h"
+#include "relay/pool.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
@@ -187,6 +188,29 @@ flow_resolve_relayer(struct flow_resolver *resolver, const char *relayer)
 	flow_add_member(resolver, "relayer_network", network);
 	flow_add_number(resolver, "relayer_chain_id", chain_id);
 	return network;
+}
+
+const char *
+flow_resolve_pool(struct flow_resolver *resolver, const char *name)
+{
+	struct relay_pool *pool = relay_read_pool(name);
+	const char *denied;
+
+	if (pool == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("%s: pool \"%s\" does not exist", resolver->subject, name),
+				 errhint("Pools are rows of rflow.relayer_pools.")));
+	denied = relay_pool_denied(pool, resolver->owner);
+	if (denied != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("%s: role \"%s\" may not use relayer \"%s\" of pool \"%s\"",
+						resolver->subject, GetUserNameFromId(resolver->owner, true), denied, name),
+				 errhint("Insert a row into rflow.relayer_grants.")));
+	flow_add_member(resolver, "relayer_network", pool->network);
+	flow_add_number(resolver, "relayer_chain_id", pool->chain_id);
+	return pool->network;
 }
 
 /* The user's object with the resolver's members added to it. */

@@ -31,6 +31,9 @@ extern const struct evm_abi_item *flow_resolve_item(struct flow_resolver *resolv
  */
 extern const char *flow_resolve_relayer(struct flow_resolver *resolver, const char *relayer);
 
+/* The same of a pool: owner must be granted every relayer of it. */
+extern const char *flow_resolve_pool(struct flow_resolver *resolver, const char *pool);
+
 extern void flow_add_member(struct flow_resolver *resolver, const char *name, const char *text);
 extern void flow_add_number(struct flow_resolver *resolver, const char *name, int64 number);
 

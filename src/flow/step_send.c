@@ -19,6 +19,7 @@
 #include "flow/step_kind.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "relay/pool.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
@@ -86,7 +87,9 @@ resolve(struct flow_resolver *resolver, const struct evm_json *json)
 {
 	const char *contract = flow_json_string(json, "contract");
 	const char *relayer = flow_json_string(json, "relayer");
-	const char *network = flow_resolve_relayer(resolver, relayer);
+	const char *network = relay_pool_name(relayer) != NULL
+		? flow_resolve_pool(resolver, relay_pool_name(relayer))
+		: flow_resolve_relayer(resolver, relayer);
 	const struct evm_abi_item *function;
 
 	if (contract == NULL)
@@ -312,30 +315,52 @@ add_calls(struct flow_run *run, struct flow_step *step, struct flow_turn *turn,
 	pfree(params.data);
 }
 
+/* The relayer that a step names, and its address where known.  NULL, or why it may not be used. */
+static char *
+use_relayer(const struct flow_run *run, const struct flow_step *step, bool *known,
+			struct evm_address *address)
+{
+	const struct flow_account *account = flow_account_find(step->relayer);
+
+	*known = account->known;
+	*address = account->address;
+	if (relay_grants_allow(account->grants, run->definition->owner))
+		return NULL;
+	return psprintf("role \"%s\" may not use relayer \"%s\"",
+					GetUserNameFromId(run->definition->owner, true), step->relayer);
+}
+
 static void
 prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 {
-	const struct flow_account *account = flow_account_find(step->relayer);
-	struct relay_send *send;
+	const char *pool = relay_pool_name(step->relayer);
+	struct relay_send *send = NULL;
+	struct evm_address address = {{0}};
+	char *problem = NULL;
+	bool known = false;
 
-	if (!relay_grants_allow(account->grants, run->definition->owner))
+	if (pool == NULL)
+		problem = use_relayer(run, step, &known, &address);
+	if (problem == NULL)
 	{
-		flow_step_fail(run, step,
-					   flow_error(ERRCODE_INSUFFICIENT_PRIVILEGE,
-								  "role \"%s\" may not use relayer \"%s\"",
-								  GetUserNameFromId(run->definition->owner, true), step->relayer));
+		send = make_send(run, step);
+		if (pool != NULL)
+			(void) flow_account_choose(send, pool, &known, &address, &problem);
+	}
+	if (problem != NULL)
+	{
+		flow_step_fail(run, step, flow_error(ERRCODE_INSUFFICIENT_PRIVILEGE, "%s", problem));
 		return;
 	}
-	send = make_send(run, step);
 	run->send = send;
 	if (strcmp(step->simulate, "never") == 0 && send->gas_limit > 0)
 		queue(run, step, send);
-	else if (!account->known)
+	else if (!known)
 		flow_step_retry(run, step,
-						psprintf("the address of relayer \"%s\" is not known yet", step->relayer),
+						psprintf("the address of relayer \"%s\" is not known yet", send->relayer),
 						false);
 	else
-		add_calls(run, step, turn, send, &account->address);
+		add_calls(run, step, turn, send, &address);
 }
 
 /*
@@ -349,11 +374,11 @@ would_revert(struct flow_run *run, struct flow_step *step, struct flow_turn *tur
 {
 	if (run->reverted_step == step)
 		flow_step_fail(run, step, flow_revert_error(step, answer, rpc_batch_arena(turn->batch)));
-	else if (flow_account_is_busy(flow_account_find(step->relayer), step->target.chain_id))
+	else if (flow_account_is_busy(flow_account_find(run->send->relayer), step->target.chain_id))
 		flow_step_retry(
 			run, step,
 			psprintf("the simulation reverts while relayer \"%s\" has transactions in flight",
-					 step->relayer),
+					 run->send->relayer),
 			false);
 	else
 		run->reverted_step = step;

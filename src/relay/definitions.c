@@ -20,7 +20,8 @@
 static struct db_statement load_network = {
 	.sql =
 		"SELECT chain_id, confirmations,"
-		"       (EXTRACT(epoch FROM rpc_timeout) * 1000)::int, rpc_urls"
+		"       (EXTRACT(epoch FROM rpc_timeout) * 1000)::int, rpc_urls,"
+		"       EXISTS (SELECT FROM rflow.relayer_pools p WHERE p.network = $1)"
 		"  FROM rflow.networks"
 		" WHERE name = $1 AND enabled",
 	.types = {TEXTOID},
@@ -64,6 +65,8 @@ read_network(struct relay_process *process)
 	process->confirmations = (int) db_int64(0, 2);
 	process->rpc_timeout_ms = (int) db_int64(0, 3);
 	process->urls = urls_at(&process->url_count, 4);
+	process->has_pools = DatumGetBool(db_value(0, 5, NULL));
+	process->move_at = 0;
 	return true;
 }
 

@@ -127,7 +127,8 @@ outstanding(const struct relay_view *view, const struct relay_key *key)
 		if (nonce->key != key || nonce->state == RELAY_MINED)
 			continue;
 		cost = cost_of(highest->gas_limit, &highest->price.max_fee, &nonce->value);
-		(void) evm_word_add(&sum, &sum, &cost);
+		if (evm_word_add(&sum, &sum, &cost))
+			memset(&sum, 0xff, sizeof(sum));
 	}
 	return sum;
 }
@@ -293,18 +294,37 @@ rule_on_refusal(struct planner *planner, struct relay_candidate *candidate, int 
 	}
 }
 
+/* Balance, needed, missing; where the node refuses what seems to be enough, what it says. */
+static char *
+funds_reason(const struct relay_candidate *candidate, const struct evm_word *needed, bool at_least)
+{
+	const struct evm_word *balance = &candidate->account->key->balance;
+	struct evm_word missing;
+
+	if (evm_word_sub(&missing, needed, balance) || evm_word_is_zero(&missing))
+		return say("insufficient funds: the account has %s wei, and the node says: %s",
+				   decimal(balance), candidate->refusal_text);
+	return say(
+		"insufficient funds: the account has %s wei, with what is under way it needs %s%s: "
+		"%s%s are missing",
+		decimal(balance), at_least ? "at least " : "", decimal(needed), at_least ? "at least " : "",
+		decimal(&missing));
+}
+
 /* Waits at the head of its account for somebody to fund it. */
 static void
 stop_for_funds(struct planner *planner, struct relay_candidate *candidate,
-			   const struct evm_word *needed)
+			   const struct evm_word *needed, bool at_least)
 {
 	struct relay_key *key = candidate->account->key;
-	char *reason = say("insufficient funds: the account has %s wei%s%s", decimal(&key->balance),
-					   needed == NULL ? "" : ", with what is under way it needs ",
-					   needed == NULL ? "" : decimal(needed));
+	char *reason = funds_reason(candidate, needed, at_least);
 
 	(void) rule(planner, RELAY_SAY, candidate->id, reason);
 	strlcpy(candidate->account->problem, reason, sizeof(candidate->account->problem));
+	key->lacks_funds = true;
+	/* Another member of its pool may have what it lacks. */
+	if (planner->process->has_pools)
+		relay_wake_by(planner->process, planner->view->now);
 	key->held_until = TimestampTzPlusMilliseconds(planner->view->now, FUNDS_RETRY_MS);
 	relay_wake_by(planner->process, key->held_until);
 }
@@ -326,7 +346,10 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 	{
 		if (!rule_on_refusal(planner, candidate, in_flight))
 			return true;
-		stop_for_funds(planner, candidate, NULL);
+		cost = cost_of(NOOP_GAS, &quote->max_fee, &candidate->value);
+		if (evm_word_add(&cost, &cost, committed))
+			memset(&cost, 0xff, sizeof(cost));
+		stop_for_funds(planner, candidate, &cost, true);
 		return false;
 	}
 	if (candidate->gas_limit == 0)
@@ -346,10 +369,11 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 		return true;
 	}
 	cost = cost_of(candidate->gas_limit, &price.max_fee, &candidate->value);
-	if (evm_word_add(&cost, &cost, committed) ||
-		evm_word_compare(&cost, &account->key->balance) > 0)
+	if (evm_word_add(&cost, &cost, committed))
+		memset(&cost, 0xff, sizeof(cost));
+	if (evm_word_compare(&cost, &account->key->balance) > 0)
 	{
-		stop_for_funds(planner, candidate, &cost);
+		stop_for_funds(planner, candidate, &cost, false);
 		return false;
 	}
 	*committed = cost;
@@ -373,6 +397,7 @@ plan_key(struct planner *planner, struct relay_key *key)
 		relay_wake_by(planner->process, key->held_until);
 		return;
 	}
+	key->lacks_funds = false;
 	committed = outstanding(view, key);
 	for (i = 0; i < view->candidate_count; i++)
 	{

@@ -23,8 +23,9 @@ static struct db_statement write_state = {
 	.sql =
 		"INSERT INTO rflow_private.relayer_states AS s"
 		"       (relayer, address, problem, problem_since, balance, chain_nonce, pending_nonce,"
-		"       observed_at)"
-		"VALUES ($1, $2::rflow.address, $3, CASE WHEN $3 IS NOT NULL THEN $4 END, $5, $6, $7, $4)"
+		"       observed_at, fee_per_gas)"
+		"VALUES ($1, $2::rflow.address, $3, CASE WHEN $3 IS NOT NULL THEN $4 END, $5, $6, $7,"
+		"       $4, $8)"
 		"    ON CONFLICT (relayer) DO UPDATE"
 		"   SET address = EXCLUDED.address, problem = EXCLUDED.problem,"
 		"       problem_since = CASE"
@@ -32,9 +33,10 @@ static struct db_statement write_state = {
 		"                         ELSE EXCLUDED.problem_since"
 		"                       END,"
 		"       balance = EXCLUDED.balance, chain_nonce = EXCLUDED.chain_nonce,"
-		"       pending_nonce = EXCLUDED.pending_nonce, observed_at = EXCLUDED.observed_at",
-	.types = {TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, NUMERICOID, INT8OID, INT8OID},
-	.count = 7,
+		"       pending_nonce = EXCLUDED.pending_nonce, observed_at = EXCLUDED.observed_at,"
+		"       fee_per_gas = COALESCE(EXCLUDED.fee_per_gas, s.fee_per_gas)",
+	.types = {TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, NUMERICOID, INT8OID, INT8OID, NUMERICOID},
+	.count = 8,
 };
 
 static struct db_statement same_address = {
@@ -74,12 +76,12 @@ note_told(struct relay_account *account)
 }
 
 static void
-write_account(struct relay_account *account)
+write_account(const struct relay_process *process, struct relay_account *account)
 {
 	const struct relay_key *key = account->key;
 	const struct relay_told *told = &account->told;
-	Datum parameters[7] = {0};
-	char nulls[] = "       ";
+	Datum parameters[8] = {0};
+	char nulls[] = "        ";
 
 	parameters[0] = CStringGetTextDatum(account->name);
 	if (key == NULL)
@@ -99,6 +101,10 @@ write_account(struct relay_account *account)
 		parameters[5] = Int64GetDatum((int64) key->latest);
 		parameters[6] = Int64GetDatum((int64) key->pending);
 	}
+	if (process->has_quote)
+		parameters[7] = db_word_numeric(&process->quote.max_fee, false);
+	else
+		nulls[7] = 'n';
 	if ((!told->written || told->key != key) && db_execute(&same_address, parameters, nulls) == 0)
 		db_definitions_changed();
 	(void) db_execute(&write_state, parameters, nulls);
@@ -118,6 +124,6 @@ relay_publish(struct relay_process *process)
 	db_synchronous_commit(false);
 	for (i = 0; i < process->account_count; i++)
 		if (has_changed(&process->accounts[i]))
-			write_account(&process->accounts[i]);
+			write_account(process, &process->accounts[i]);
 	db_commit();
 }

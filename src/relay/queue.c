@@ -33,6 +33,7 @@ enum send_column
 {
 	SEND_ID,
 	SEND_RELAYER,
+	SEND_POOL,
 	SEND_NETWORK,
 	SEND_CHAIN_ID,
 	SEND_OWNER,
@@ -46,6 +47,7 @@ enum send_column
 	SEND_MAX_FEE,
 	SEND_WAIT_FOR,
 	SEND_CONFIRMATIONS,
+	SEND_REASON,
 	SEND_CREATED_AT,
 	SEND_COLUMNS
 };
@@ -54,12 +56,12 @@ static struct db_statement queue_sends = {
 	.sql =
 		"WITH added AS ("
 		"    INSERT INTO rflow_private.relayer_transactions"
-		"           (id, relayer, network, chain_id, owner, idempotency_key, run_id, step,"
+		"           (id, relayer, pool, network, chain_id, owner, idempotency_key, run_id, step,"
 		"            recipient, value, data, gas_limit, max_fee_per_gas, wait_for, confirmations,"
-		"            state_since, due_at, created_at)"
-		"    SELECT id, relayer, network, chain_id, owner, idempotency_key, run_id, step,"
+		"            reason, state_since, due_at, created_at)"
+		"    SELECT id, relayer, pool, network, chain_id, owner, idempotency_key, run_id, step,"
 		"           recipient, value, data, gas_limit, max_fee_per_gas, wait_for, confirmations,"
-		"           created_at, '-infinity', created_at"
+		"           reason, created_at, '-infinity', created_at"
 		"      FROM rflow_sends"
 		"        ON CONFLICT (owner, idempotency_key) DO NOTHING"
 		"    RETURNING id, relayer), "
@@ -72,7 +74,7 @@ static struct db_statement queue_sends = {
 
 static struct db_statement find_by_key = {
 	.sql =
-		"SELECT id, relayer, recipient, value, data"
+		"SELECT id, COALESCE('pool:' || pool, relayer), recipient, value, data, relayer"
 		"  FROM rflow_private.relayer_transactions"
 		" WHERE owner = $1 AND idempotency_key = $2",
 	.types = {REGROLEOID, TEXTOID},
@@ -118,6 +120,7 @@ send_descriptor(void)
 	} columns[SEND_COLUMNS] = {
 		{"id", INT8OID},
 		{"relayer", TEXTOID},
+		{"pool", TEXTOID},
 		{"network", TEXTOID},
 		{"chain_id", INT8OID},
 		{"owner", REGROLEOID},
@@ -131,6 +134,7 @@ send_descriptor(void)
 		{"max_fee_per_gas", NUMERICOID},
 		{"wait_for", TEXTOID},
 		{"confirmations", INT4OID},
+		{"reason", TEXTOID},
 		{"created_at", TIMESTAMPTZOID},
 	};
 	MemoryContext before;
@@ -159,6 +163,14 @@ id_sequence(void)
 }
 
 static void
+put_text(Datum *values, bool *nulls, enum send_column column, const char *text)
+{
+	nulls[column] = text == NULL;
+	if (text != NULL)
+		values[column] = CStringGetTextDatum(text);
+}
+
+static void
 put_send(Tuplestorestate *rows, TupleDesc descriptor, const struct relay_send *send,
 		 TimestampTz now)
 {
@@ -168,6 +180,7 @@ put_send(Tuplestorestate *rows, TupleDesc descriptor, const struct relay_send *s
 
 	values[SEND_ID] = Int64GetDatum(send->id);
 	values[SEND_RELAYER] = CStringGetTextDatum(send->relayer);
+	put_text(values, nulls, SEND_POOL, send->pool);
 	values[SEND_NETWORK] = CStringGetTextDatum(send->network);
 	values[SEND_CHAIN_ID] = Int64GetDatum(send->chain_id);
 	values[SEND_OWNER] = ObjectIdGetDatum(send->owner);
@@ -175,9 +188,7 @@ put_send(Tuplestorestate *rows, TupleDesc descriptor, const struct relay_send *s
 	nulls[SEND_RUN_ID] = !send->has_run;
 	memcpy(run_id.data, send->run_id, UUID_LEN);
 	values[SEND_RUN_ID] = UUIDPGetDatum(&run_id);
-	nulls[SEND_STEP] = send->step == NULL;
-	if (send->step != NULL)
-		values[SEND_STEP] = CStringGetTextDatum(send->step);
+	put_text(values, nulls, SEND_STEP, send->step);
 	nulls[SEND_RECIPIENT] = send->creates;
 	if (!send->creates)
 		values[SEND_RECIPIENT] = db_address_datum(&send->recipient);
@@ -191,6 +202,7 @@ put_send(Tuplestorestate *rows, TupleDesc descriptor, const struct relay_send *s
 	values[SEND_WAIT_FOR] = CStringGetTextDatum(send->wait_for);
 	nulls[SEND_CONFIRMATIONS] = send->confirmations == 0;
 	values[SEND_CONFIRMATIONS] = Int32GetDatum(send->confirmations);
+	put_text(values, nulls, SEND_REASON, send->reason);
 	values[SEND_CREATED_AT] = TimestampTzGetDatum(now);
 	tuplestore_putvalues(rows, descriptor, values, nulls);
 }
@@ -201,12 +213,13 @@ same_bytes(struct evm_bytes a, struct evm_bytes b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* The row that has the key already must want the same. */
+/* The row that has the key already must want the same; of a pool, whatever member it went to. */
 static void
 adopt_duplicate(struct relay_send *send)
 {
 	Datum parameters[2];
 	struct evm_word value;
+	const char *wanted;
 	bool negative;
 	bool creates;
 	Datum recipient;
@@ -220,7 +233,8 @@ adopt_duplicate(struct relay_send *send)
 				 errmsg("the transaction with idempotency key \"%s\" has gone meanwhile",
 						send->idempotency_key)));
 	recipient = db_value(0, 3, &creates);
-	same = strcmp(db_text(0, 2), send->relayer) == 0 && creates == send->creates &&
+	wanted = send->pool == NULL ? send->relayer : psprintf("pool:%s", send->pool);
+	same = strcmp(db_text(0, 2), wanted) == 0 && creates == send->creates &&
 		db_numeric_word(&value, &negative, db_value(0, 4, NULL)) &&
 		evm_word_compare(&value, &send->value) == 0 &&
 		same_bytes(db_datum_hex(db_value(0, 5, NULL)), send->data) &&
@@ -234,6 +248,7 @@ adopt_duplicate(struct relay_send *send)
 				 errdetail("Transaction %lld has another relayer, recipient, value or data.",
 						   (long long) db_int64(0, 1))));
 	send->id = db_int64(0, 1);
+	send->relayer = db_text(0, 6);
 	send->duplicate = true;
 }
 

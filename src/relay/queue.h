@@ -17,6 +17,7 @@
 struct relay_send
 {
 	const char *relayer;
+	const char *pool; /* whose member the relayer is; NULL: it was named itself */
 	const char *network;
 	int64 chain_id;
 	Oid owner;                   /* the role it is sent for */
@@ -31,10 +32,12 @@ struct relay_send
 	int64 gas_limit; /* 0: estimated when it is signed */
 	bool has_max_fee;
 	struct evm_word max_fee_per_gas; /* wei; cap of this send */
+	const char *reason;              /* why it will have to wait; NULL: none is known */
 	const char *wait_for;            /* "none", "sent", "mined", "confirmed" */
 	int confirmations;               /* 0: the network's */
 	int64 id;                        /* filled: id of the transaction */
-	bool duplicate; /* filled: the key was there already, with the same body; id is that row's */
+	bool duplicate; /* filled: the key was there already, with the same body; id and relayer are
+					   that row's */
 };
 
 #define RELAY_KEY_MAX_BYTES 512

@@ -17,6 +17,7 @@
 #include "relay/broadcast.h"
 #include "relay/load.h"
 #include "relay/lookback.h"
+#include "relay/move.h"
 #include "relay/plan.h"
 #include "relay/publish.h"
 #include "relay/settle.h"
@@ -178,6 +179,8 @@ relay_round(struct relay_process *process, bool signing_held)
 	if (view == NULL)
 		return;
 	if (process->look_back && relay_look_back(process))
+		view = relay_load_view(process, signing_held);
+	if (view != NULL && relay_move_queued(process, now))
 		view = relay_load_view(process, signing_held);
 	if (view == NULL)
 		return;

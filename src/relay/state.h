@@ -54,6 +54,7 @@ struct relay_key
 	struct evm_word balance;
 
 	TimestampTz held_until; /* signs nothing before; 0: is not held */
+	bool lacks_funds;       /* … because of that, when it was planned last */
 
 	/* Its lowest live nonce seems to be used by somebody else: since which head. */
 	bool suspected;
@@ -192,6 +193,7 @@ struct relay_process
 	int url_count;
 	struct relay_account *accounts;
 	int account_count;
+	bool has_pools; /* relayers of the network are members of pools */
 
 	/* In process_context, for the life of the process. */
 	MemoryContext process_context;
@@ -228,6 +230,7 @@ struct relay_process
 	int64 quoted_head;
 	TimestampTz quoted_at;
 
+	TimestampTz move_at;  /* queued sends of pools change their relayer no earlier; 0: at once */
 	int failures;         /* rounds in a row in which no node answered */
 	TimestampTz retry_at; /* not before, after a failure */
 	TimestampTz wake_at;  /* the next round is due; 0: only when woken */
