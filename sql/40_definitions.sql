@@ -14,12 +14,13 @@ CREATE FUNCTION rflow.on_event(
 		contract text,
 		event text,
 		confirmations integer DEFAULT NULL,
-		finality text DEFAULT NULL) RETURNS jsonb
+		finality text DEFAULT NULL,
+		on_reorg text DEFAULT NULL) RETURNS jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN rflow_private.check_trigger(jsonb_strip_nulls(jsonb_build_object(
 		'kind', 'event', 'contract', contract, 'event', event,
-		'confirmations', confirmations, 'finality', finality)));
-COMMENT ON FUNCTION rflow.on_event IS 'Trigger: each log of an event of a contract. confirmations: blocks to wait first (0); finality: ''safe'' or ''finalized'' instead';
+		'confirmations', confirmations, 'finality', finality, 'on_reorg', on_reorg)));
+COMMENT ON FUNCTION rflow.on_event IS 'Trigger: each log of an event of a contract. confirmations: blocks to wait first (0); finality: ''safe'' or ''finalized'' instead; on_reorg: what becomes of a run whose event a reorganisation takes away, ''cancel'' (unless given) or ''ignore''';
 
 CREATE FUNCTION rflow.on_start() RETURNS jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE

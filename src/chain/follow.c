@@ -15,6 +15,13 @@
 #define FIRST_CONTACT_HEADERS 128
 /* Headers asked for in one batch while looking for a fork. */
 #define FORK_STEP 16
+/* Polls in a row that have to show another branch before it is adopted. */
+#define RIVAL_POLLS 3
+/* The same, and for how long they must have, while the node goes back and forth. */
+#define RIVAL_POLLS_UNSTEADY 20
+#define RIVAL_UNSTEADY_MS 10000
+/* For how long a node is distrusted that has gone back to a branch that it had left. */
+#define UNSTEADY_MS (10 * 60 * 1000)
 
 static struct chain_update
 update(enum chain_news news, int64 fork)
@@ -201,7 +208,10 @@ chain_poll_head(struct chain *chain, struct rpc_client *client, const struct cha
 	else if ((why = read_header(head, rpc_batch_answer(batch, 0))) != NULL)
 		result = failure(CHAIN_NO_ANSWER, "head: %s", why);
 	else if (tip != NULL && same_hash(&tip->hash, &head->hash))
+	{
+		chain->rival_polls = 0;
 		result = update(CHAIN_NOTHING_NEW, chain->tip);
+	}
 	else
 		result = update(CHAIN_NEW_BLOCKS, chain->tip);
 	if (poll->with_finality && result.news != CHAIN_NO_ANSWER)
@@ -273,35 +283,73 @@ begin_window(struct chain *chain, struct rpc_client *client, const struct chain_
 	return update(CHAIN_NEW_BLOCKS, low - 1);
 }
 
-/*
- * The head is so far ahead that the window would not reach: the node must still have our tip, and
- * the window begins anew.
- */
-static struct chain_update
-jump_ahead(struct chain *chain, struct rpc_client *client, const struct chain_header *head)
-{
-	const struct chain_header *tip = chain_header_at(chain, chain->tip);
-	const char *why;
-	struct chain_header *theirs = fetch_headers(client, tip->number, tip->number, &why);
+/* ---- other branches ------------------------------------------------------- */
 
-	if (theirs == NULL)
-		return failure(CHAIN_NO_ANSWER, "%s", why);
-	if (!same_hash(&theirs->hash, &tip->hash))
-		return failure(
-			CHAIN_BROKEN,
-			"block " INT64_FORMAT
-			" was replaced, and the chain is %d blocks past it: deeper than the %d blocks that "
-			"are kept",
-			tip->number, (int) Min(head->number - tip->number, PG_INT32_MAX), CHAIN_WINDOW);
-	return begin_window(chain, client, head);
+static bool
+was_left(const struct chain *chain, const struct evm_hash *first)
+{
+	for (int i = 0; i < CHAIN_LEFT; i++)
+	{
+		if (same_hash(&chain->left[i], first))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Counts that the node has shown another branch, which begins with that block; true when that was
+ * often enough to believe it.
+ */
+static bool
+is_settled(struct chain *chain, const struct evm_hash *first)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (chain->rival_polls == 0 || !same_hash(&chain->rival, first))
+	{
+		chain->rival = *first;
+		chain->rival_polls = 0;
+		chain->rival_since = now;
+	}
+	chain->rival_polls++;
+	if (was_left(chain, first))
+		chain->unsteady_until = TimestampTzPlusMilliseconds(now, UNSTEADY_MS);
+	if (chain->unsteady_until <= now)
+		return chain->rival_polls >= RIVAL_POLLS;
+	return chain->rival_polls >= RIVAL_POLLS_UNSTEADY &&
+		TimestampDifferenceExceeds(chain->rival_since, now, RIVAL_UNSTEADY_MS);
+}
+
+static struct chain_update
+rival(const struct chain *chain, int64 fork)
+{
+	return failure(CHAIN_RIVAL,
+				   "the node shows another branch above block " INT64_FORMAT
+				   ": it is adopted when it has come %d times in a row%s",
+				   fork,
+				   chain->unsteady_until > GetCurrentTimestamp() ? RIVAL_POLLS_UNSTEADY
+																 : RIVAL_POLLS,
+				   chain->unsteady_until > GetCurrentTimestamp()
+					   ? ", since the node goes back and forth between branches"
+					   : "");
+}
+
+/* Our branch, whose first block this is, was given up for another. */
+static void
+leave_branch(struct chain *chain, const struct evm_hash *first)
+{
+	chain->left[chain->left_next] = *first;
+	chain->left_next = (chain->left_next + 1) % CHAIN_LEFT;
+	chain->rival_polls = 0;
 }
 
 /*
  * The highest block that both have, asking downwards from our tip; -2 when the node did not
- * answer.
+ * answer. *first is the block of the node above it.
  */
 static int64
-find_fork(struct chain *chain, struct rpc_client *client, int64 high, const char **why)
+find_fork(struct chain *chain, struct rpc_client *client, int64 high, struct evm_hash *first,
+		  const char **why)
 {
 	while (high >= chain->first)
 	{
@@ -314,10 +362,49 @@ find_fork(struct chain *chain, struct rpc_client *client, int64 high, const char
 		{
 			if (same_hash(&theirs[number - low].hash, &chain_header_at(chain, number)->hash))
 				return number;
+			*first = theirs[number - low].hash;
 		}
 		high = low - 1;
 	}
 	return -1;
+}
+
+static struct chain_update
+too_deep(const struct chain *chain)
+{
+	return failure(CHAIN_BROKEN,
+				   "no block of the last %d is on the node's chain: the reorganisation is deeper "
+				   "than what is kept",
+				   (int) (chain->tip - chain->first + 1));
+}
+
+/*
+ * The head is so far ahead that the window would not reach: it begins anew. Our tip may have been
+ * replaced meanwhile.
+ */
+static struct chain_update
+jump_ahead(struct chain *chain, struct rpc_client *client, const struct chain_header *head)
+{
+	int64 tip = chain->tip;
+	struct chain_update result;
+	struct evm_hash first;
+	struct evm_hash ours;
+	const char *why;
+	int64 fork = find_fork(chain, client, tip, &first, &why);
+
+	if (fork == -2)
+		return failure(CHAIN_NO_ANSWER, "%s", why);
+	if (fork < tip && !is_settled(chain, &first))
+		return rival(chain, fork);
+	if (fork == -1)
+		return too_deep(chain);
+	if (fork < tip)
+		ours = chain_header_at(chain, fork + 1)->hash;
+	result = begin_window(chain, client, head);
+	if (result.news != CHAIN_NEW_BLOCKS || fork == tip)
+		return result;
+	leave_branch(chain, &ours);
+	return update(CHAIN_REORGANISED, fork);
 }
 
 /* Fetches and takes the blocks above fork up to the head. */
@@ -353,6 +440,9 @@ struct chain_update
 chain_connect(struct chain *chain, struct rpc_client *client, const struct chain_header *head)
 {
 	const struct chain_header *ours;
+	struct chain_update result;
+	struct evm_hash first;
+	struct evm_hash left;
 	const char *why;
 	int64 fork;
 
@@ -364,6 +454,7 @@ chain_connect(struct chain *chain, struct rpc_client *client, const struct chain
 		same_hash(&head->parent_hash, &chain_header_at(chain, chain->tip)->hash))
 	{
 		take(chain, head);
+		chain->rival_polls = 0;
 		return update(CHAIN_NEW_BLOCKS, chain->tip - 1);
 	}
 	ours = chain_header_at(chain, head->number);
@@ -376,15 +467,21 @@ chain_connect(struct chain *chain, struct rpc_client *client, const struct chain
 					   ", is below ours and on another branch: waiting until it is as high",
 					   head->number);
 	}
-	fork = find_fork(chain, client, Min(chain->tip, head->number), &why);
+	fork = find_fork(chain, client, Min(chain->tip, head->number), &first, &why);
 	if (fork == -2)
 		return failure(CHAIN_NO_ANSWER, "%s", why);
+	if (fork == chain->tip)
+	{
+		chain->rival_polls = 0;
+		return take_branch(chain, client, head, fork, CHAIN_NEW_BLOCKS);
+	}
+	if (!is_settled(chain, &first))
+		return rival(chain, fork);
 	if (fork == -1)
-		return failure(
-			CHAIN_BROKEN,
-			"no block of the last %d is on the node's chain: the reorganisation is deeper than "
-			"what is kept",
-			(int) (chain->tip - chain->first + 1));
-	return take_branch(chain, client, head, fork,
-					   fork == chain->tip ? CHAIN_NEW_BLOCKS : CHAIN_REORGANISED);
+		return too_deep(chain);
+	left = chain_header_at(chain, fork + 1)->hash;
+	result = take_branch(chain, client, head, fork, CHAIN_REORGANISED);
+	if (result.news == CHAIN_REORGANISED)
+		leave_branch(chain, &left);
+	return result;
 }

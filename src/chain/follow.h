@@ -17,6 +17,8 @@
 
 /* Headers in memory and in the table; a reorganisation that goes deeper stops the network. */
 #define CHAIN_WINDOW 256
+/* Branches that were given up and are remembered. */
+#define CHAIN_LEFT 16
 
 struct chain
 {
@@ -29,6 +31,14 @@ struct chain
 	int64 safe;  /* -1: not asked, or not given */
 	int64 finalized;
 	TimestampTz tip_seen_at;
+
+	/* Another branch that the node has shown and that was not adopted: its first block. */
+	struct evm_hash rival;
+	int rival_polls; /* in a row */
+	TimestampTz rival_since;
+	TimestampTz unsteady_until; /* the node has gone back to a branch that it had left */
+	struct evm_hash left[CHAIN_LEFT]; /* ring: first blocks of the branches that were given up */
+	int left_next;
 };
 
 enum chain_news
@@ -36,6 +46,7 @@ enum chain_news
 	CHAIN_NOTHING_NEW,
 	CHAIN_NEW_BLOCKS,  /* on top of what we have */
 	CHAIN_REORGANISED, /* blocks above fork were replaced */
+	CHAIN_RIVAL,       /* another branch, which has to show itself again before it is adopted */
 	CHAIN_NO_ANSWER, /* the node did not answer, or gave what cannot be believed: error says what */
 	CHAIN_BROKEN     /* another chain, or deeper than the window: error says what */
 };
@@ -78,7 +89,9 @@ extern struct chain_update chain_poll_head(struct chain *chain, struct rpc_clien
 /*
  * Connects a new head: fetches what lies between, finds the fork when the parents do not fit, and
  * takes the branch into the window. Nothing is written. A head below ours on another branch is
- * not adopted.
+ * not adopted; one as high is when it was seen in several polls in a row without ours between them,
+ * and in many more when the node has gone back to a branch that it had left before: behind one URL
+ * there may be nodes that disagree.
  */
 extern struct chain_update chain_connect(struct chain *chain, struct rpc_client *client,
 										 const struct chain_header *head);

@@ -71,18 +71,12 @@ static struct db_statement set_cursors_back = {
 	.count = 2,
 };
 
-static struct db_statement note_reorganisation =
-	{.sql =
-		 "INSERT INTO rflow_private.incidents (kind, network, subject, reason, what_to_do, "
-		 "resolved_at) "
-		 "VALUES ('reorganisation', $1, "
-		 "        pg_catalog.format('%s: block %s, %s', $1, $2 + 1, pg_catalog.clock_timestamp()), "
-		 "        pg_catalog.format('%s blocks were replaced', $3), "
-		 "        'nothing: the new blocks were read; runs of events that are not in them stay', "
-		 "        pg_catalog.clock_timestamp()) "
-		 "    ON CONFLICT DO NOTHING",
-	 .types = {TEXTOID, INT8OID, INT8OID},
-	 .count = 3};
+/* Before the blocks are deleted: it reads the hash of the old head. */
+static struct db_statement detach_runs = {
+	.sql = "SELECT rflow_private.detach_runs($1, $2, $3, $4, $5::rflow.hex)",
+	.types = {TEXTOID, INT8OID, INT8OID, INT8OID, BYTEAOID},
+	.count = 5,
+};
 
 static void
 read_hash(struct evm_hash *out, uint64 row, int column)
@@ -159,15 +153,16 @@ store_header(const struct chain *chain, const struct chain_header *header)
 static void
 store_reorganisation(const struct chain *chain, int64 fork, int64 old_tip)
 {
-	Datum values[3] = {
-		CStringGetTextDatum(chain->network),
-		Int64GetDatum(fork),
-		Int64GetDatum(old_tip - fork),
+	const struct chain_header *tip = chain_header_at(chain, chain->tip);
+	Datum values[5] = {
+		CStringGetTextDatum(chain->network), Int64GetDatum(fork),
+		Int64GetDatum(old_tip),              Int64GetDatum(tip->number),
+		db_hex_datum(tip->hash.b, sizeof(tip->hash.b)),
 	};
 
+	(void) db_execute(&detach_runs, values, NULL);
 	(void) db_execute(&delete_blocks_above, values, NULL);
 	(void) db_execute(&set_cursors_back, values, NULL);
-	(void) db_execute(&note_reorganisation, values, NULL);
 }
 
 void

@@ -229,6 +229,18 @@ put_run(Tuplestorestate *rows, const struct flow_run *run, const char *network, 
 	tuplestore_putvalues(rows, run_shape.desc, values, nulls);
 }
 
+/* Of occurrences whose key is known: those whose run stands no more. */
+static struct db_statement return_runs = {
+	.sql =
+		"SELECT rflow_private.return_run(c.id, c.version, c.block_number, c.block_hash, "
+		"                                c.block_timestamp, c.transaction_hash, "
+		"                                c.transaction_index, c.log_index, c.address, c.event, "
+		"                                c.created_at) "
+		"  FROM \"rflow claim\" c "
+		" CROSS JOIN LATERAL rflow_private.newest_incarnation(c.id) f "
+		" WHERE f.detached_at IS NOT NULL OR f.retracted_at IS NOT NULL",
+};
+
 /* Puts the winners to the front of the array, in their order. */
 static int
 keep_winners(struct flow_run **runs, int count, int won)
@@ -382,8 +394,13 @@ flow_claim(struct flow_run **runs, int count, const char *network, TimestampTz n
 
 	for (int i = 0; i < count; i++)
 		put_run(rows, runs[i], network, now);
-	won = flow_rows_execute(&insert_runs, &run_shape, rows);
+	db_register(run_shape.name, run_shape.desc, rows);
+	won = (int) db_execute(&insert_runs, NULL, NULL);
 	won = keep_winners(runs, count, won);
+	if (won < count && db_execute(&return_runs, NULL, NULL) > 0)
+		db_wake_at_commit(WAKE_EXECUTORS | WAKE_RELAYERS);
+	db_unregister(run_shape.name);
+	tuplestore_end(rows);
 	flow_write_sends(runs, won, now);
 	execute_journal(&insert_steps, runs, won);
 	flow_write_due(runs, won, now);

@@ -33,7 +33,8 @@ extern void flow_start_key(uint8 out[32], const char *workflow, const char *key)
 
 /*
  * Writes fresh runs that flow_advance is done with: those whose key is new win; the others, which
- * an earlier claim has started, are left out without a trace. Returns how many won. Needs SPI;
+ * an earlier claim has started, are left out without a trace, unless the run that it has started
+ * was retracted (held.h): that has come back. Returns how many won. Needs SPI;
  * the keys of the runs given must differ. Wakes relayers and executors at commit.
  */
 extern int flow_claim(struct flow_run **runs, int count, const char *network, TimestampTz now);

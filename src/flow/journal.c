@@ -26,7 +26,8 @@ static struct db_statement read_runs = {
 	.sql =
 		"SELECT r.id, r.workflow, r.version, r.incarnation, r.state, r.next_step, r.revision, "
 		"       r.block_number, r.block_hash, r.block_timestamp, r.transaction_hash, "
-		"       r.transaction_index, r.log_index, r.address, r.event, r.input, r.created_at "
+		"       r.transaction_index, r.log_index, r.address, r.event, r.input, r.created_at, "
+		"       r.detached_at IS NOT NULL "
 		"  FROM rflow_private.workflow_runs r "
 		" WHERE r.id = ANY ($1)",
 	.types = {UUIDARRAYOID},
@@ -87,6 +88,7 @@ struct run_row
 	Jsonb *event;
 	Jsonb *input;
 	TimestampTz created_at;
+	bool detached;
 };
 
 bool
@@ -157,6 +159,7 @@ read_run(struct run_row *out, uint64 row)
 	out->event = read_jsonb(row, 15);
 	out->input = read_jsonb(row, 16);
 	out->created_at = DatumGetTimestampTz(db_value(row, 17, NULL));
+	out->detached = DatumGetBool(db_value(row, 18, NULL));
 }
 
 static void
@@ -197,6 +200,9 @@ make_run(const struct run_row *row, struct evm_arena *arena)
 	run = flow_run_create(definition, key, row->created_at);
 	run->incarnation = row->incarnation;
 	run->state = state_from_name(row->state);
+	run->held = row->detached;
+	if (run->held && run->state == FLOW_RUNNING)
+		run->state = FLOW_WAITING;
 	run->next_step = row->next_step;
 	run->revision = row->revision;
 	if (row->has_log)
@@ -315,7 +321,7 @@ flow_resume_runs(struct flow_run **runs, int count)
 		struct flow_run *run = runs[i];
 		struct flow_step *step;
 
-		if (run->state != FLOW_WAITING)
+		if (run->state != FLOW_WAITING || run->held)
 			continue;
 		if (run->transaction_id == 0)
 			elog(ERROR, "run %s waits for nothing", run->id_text);
@@ -344,14 +350,25 @@ put_advance(Tuplestorestate *rows, const struct flow_run *run, TimestampTz now)
 	tuplestore_putvalues(rows, advance_shape.desc, values, nulls);
 }
 
+static int
+compare_ids(const void *a, const void *b)
+{
+	return memcmp((*(struct flow_run *const *) a)->key, (*(struct flow_run *const *) b)->key,
+				  UUID_LEN);
+}
+
+/* Everybody locks runs in the order of their ids, too. */
 static void
 update_rows(struct flow_run **runs, int count, TimestampTz now)
 {
 	Tuplestorestate *rows = flow_rows_begin(&advance_shape);
+	struct flow_run **ordered = palloc(count * sizeof(struct flow_run *));
 	uint64 touched;
 
+	memcpy(ordered, runs, count * sizeof(struct flow_run *));
+	qsort(ordered, count, sizeof(struct flow_run *), compare_ids);
 	for (int i = 0; i < count; i++)
-		put_advance(rows, runs[i], now);
+		put_advance(rows, ordered[i], now);
 	touched = flow_rows_execute(&update_runs, &advance_shape, rows);
 	if (touched != (uint64) count)
 		ereport(ERROR,

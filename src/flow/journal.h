@@ -11,7 +11,8 @@
 /*
  * Loads the runs of these rows, in the current context: scope, outputs of settled steps, and
  * where they stand. A run is FLOW_RUNNING when it can go on, FLOW_WAITING when it waits for its
- * transaction, and final when it has ended. Rows whose run does not exist (any more) are appended
+ * transaction or, being detached, for its event to come back (whoever re-attaches it makes it due),
+ * and final when it has ended. Rows whose run does not exist (any more) are appended
  * to *orphans. Needs SPI, in the caller's transaction; values of the arena are not used after the
  * call.
  */

@@ -106,6 +106,7 @@ struct flow_run
 	int revision;
 	int64 transaction_id; /* that the step at next_step waits for; 0: none */
 	List *due;            /* struct flow_due: rows that are deleted when the run is written */
+	bool held;            /* its block was replaced: it waits until its event comes back */
 };
 
 /* What a turn of advancing has at hand. */

@@ -19,11 +19,14 @@ static const char *const scope_names[] = {"event", "log", "run", "vars", "input"
 
 static const char *const finality_choices[] = {"safe", "finalized", NULL};
 
+static const char *const on_reorg_choices[] = {"cancel", "ignore", NULL};
+
 static const struct flow_field event_fields[] = {
 	{"contract", FLOW_FIELD_NAME, true, NULL},
 	{"event", FLOW_FIELD_NAME, true, NULL},
 	{"confirmations", FLOW_FIELD_NUMBER, false, NULL},
 	{"finality", FLOW_FIELD_NAME, false, finality_choices},
+	{"on_reorg", FLOW_FIELD_NAME, false, on_reorg_choices},
 	{NULL},
 };
 

@@ -22,9 +22,11 @@
 
 static struct db_statement lock_transactions = {
 	.sql =
-		"SELECT t.id, t.state, t.intent = 'send' AND t.error IS NULL, COALESCE(r.paused, true)"
+		"SELECT t.id, t.state, t.intent = 'send' AND t.error IS NULL, COALESCE(r.paused, true),"
+		"       COALESCE(t.due_at = 'infinity', false) OR w.detached_at IS NOT NULL"
 		"  FROM rflow_private.relayer_transactions t"
 		"  LEFT JOIN rflow.relayers r ON r.name = t.relayer"
+		"  LEFT JOIN rflow_private.workflow_runs w ON w.id = t.run_id"
 		" WHERE t.id = ANY ($1)"
 		" ORDER BY t.id"
 		"   FOR UPDATE OF t SKIP LOCKED",
@@ -317,6 +319,7 @@ relay_lock_transactions(struct relay_lock *locks, int count)
 			locks[i].state = relay_state_from_name(db_text(row, 2));
 			locks[i].wanted = DatumGetBool(db_value(row, 3, NULL));
 			locks[i].paused = DatumGetBool(db_value(row, 4, NULL));
+			locks[i].held = DatumGetBool(db_value(row, 5, NULL));
 		}
 	}
 }

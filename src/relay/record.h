@@ -26,6 +26,7 @@ struct relay_lock
 	enum relay_state state;
 	bool wanted; /* intent is 'send', and nothing says that it can never run */
 	bool paused; /* its relayer is */
+	bool held;   /* the block of the event that caused it was replaced: not to be signed first */
 };
 
 /*

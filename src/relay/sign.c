@@ -223,10 +223,14 @@ lock_and_recheck(struct relay_plan *plan)
 			wanted = order->nonce->wanted && !order->nonce->has_error;
 		}
 		order->dropped = !locks[i].locked || locks[i].paused || locks[i].state != expected ||
-			locks[i].wanted != wanted;
+			locks[i].wanted != wanted || (order->candidate != NULL && locks[i].held);
 	}
 	for (i = 0; i < plan->ruling_count; i++)
-		plan->rulings[i].dropped = !locks[plan->order_count + i].locked;
+	{
+		const struct relay_lock *lock = &locks[plan->order_count + i];
+
+		plan->rulings[i].dropped = !lock->locked || (lock->state == RELAY_QUEUED && lock->held);
+	}
 }
 
 /* A grant that was taken away counts for what is not signed yet. */

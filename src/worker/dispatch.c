@@ -137,6 +137,32 @@ match_all(const struct chain *chain, const struct chain_logs *logs, size_t first
 	return candidates;
 }
 
+/* Events that have a run already, whose block was replaced. */
+static void
+recognise(struct dispatch_candidate *candidates, int count, List *held, List **returned)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	db_begin("recognising events");
+	MemoryContextSwitchTo(context);
+	for (int i = 0; i < count; i++)
+	{
+		const struct flow_held *found =
+			flow_find_held(held, candidates[i].run, candidates[i].values);
+		struct flow_returned *run;
+
+		if (found == NULL)
+			continue;
+		run = palloc(sizeof(struct flow_returned));
+		strlcpy(run->id, found->id, sizeof(run->id));
+		run->log = candidates[i].run->log;
+		*returned = lappend(*returned, run);
+		candidates[i].run = NULL;
+	}
+	db_abort();
+	MemoryContextSwitchTo(context);
+}
+
 /* What is evaluated for the candidates of one workflow, and what its value does to them. */
 typedef void (*verdict_function)(struct dispatch_candidate *candidate,
 								 const struct flow_evaluation *evaluation);
@@ -260,13 +286,16 @@ collect(struct dispatch_candidate *candidates, int count, int *kept)
 
 struct flow_run **
 worker_dispatch_logs(const struct chain *chain, const struct chain_logs *logs, size_t first,
-					 size_t last, List *definitions, struct evm_arena *arena, int *count)
+					 size_t last, List *definitions, List *held, List **returned,
+					 struct evm_arena *arena, int *count)
 {
 	int candidate_count;
 	struct dispatch_candidate *candidates =
 		match_all(chain, logs, first, last, definitions, arena, &candidate_count);
 	ListCell *cell;
 
+	if (held != NIL)
+		recognise(candidates, candidate_count, held, returned);
 	foreach (cell, definitions)
 	{
 		struct flow_definition *definition = lfirst(cell);

@@ -77,7 +77,10 @@ ms_until_next(const struct relay_process *process)
 
 	if (process->wake_at == 0)
 		return IDLE_LOOK_MS;
-	return process->wake_at <= now ? 0 : (double) (process->wake_at - now) / 1000.0;
+	if (process->wake_at <= now)
+		return 0;
+	/* What a reorganisation holds is due at infinity. */
+	return Min((double) process->wake_at - (double) now, IDLE_LOOK_MS * 1000.0) / 1000.0;
 }
 
 /*

@@ -9,11 +9,13 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "db/crash.h"
 #include "db/datum.h"
 #include "db/statement.h"
 #include "db/wait.h"
 #include "db/wake.h"
 #include "flow/expression.h"
+#include "flow/held.h"
 #include "flow/in_hand.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -30,6 +32,8 @@
 #define HEADER_EVERY 8
 /* A node on the wrong chain is looked at again after this. */
 #define BROKEN_PAUSE_MS 5000
+/* Another branch is looked at again after this, before it is adopted. */
+#define RIVAL_PAUSE_MS 20
 
 static struct db_statement network_row = {
 	.sql =
@@ -239,6 +243,8 @@ load(struct watcher *watcher)
 	}
 	read_definitions(watcher);
 	read_cursors(watcher);
+	watcher->reorg_due = flow_has_held(watcher->chain->network);
+	watcher->reorg_tip = -1;
 	db_commit();
 	foreach (cell, watcher->definitions)
 	{
@@ -279,7 +285,19 @@ halt(struct watcher *watcher, const char *why)
 	db_report_status("halted: %s", why);
 	watcher->report.status[0] = '\0';
 	watcher->identified = 0;
+	watcher->halted = true;
+	watcher->misses = 0;
 	(void) rpc_wait(watcher->client, BROKEN_PAUSE_MS);
+}
+
+/* The node has shown that it is on our chain, and on our branch or one that we have adopted. */
+static void
+follow_again(struct watcher *watcher)
+{
+	if (!watcher->halted)
+		return;
+	watcher->halted = false;
+	db_report_status("running");
 }
 
 /* True when the endpoint in use is known to be on our chain. */
@@ -312,7 +330,8 @@ identify(struct watcher *watcher)
 	watcher->identified = rpc_client_generation(watcher->client);
 	watcher->failures = 0;
 	watcher->hold_until = 0;
-	db_report_status("running");
+	if (!watcher->halted)
+		db_report_status("running");
 	return true;
 }
 
@@ -329,10 +348,14 @@ store_headers(struct watcher *watcher, const struct chain_update *update, int64 
 	}
 	db_synchronous_commit(false); /* can be derived again from the chain */
 	chain_store(watcher->chain, update, old_tip);
+	if (update->news == CHAIN_REORGANISED)
+		DB_CRASH_POINT("reorg-before-commit");
 	db_commit();
+	if (update->news == CHAIN_REORGANISED)
+		DB_CRASH_POINT("reorg-after-commit");
 	watcher->report.blocks += watcher->chain->tip - update->fork;
 	if (update->news == CHAIN_REORGANISED)
-		watcher->cursors_stale = true;
+		watcher->cursors_stale = watcher->reorg_due = true;
 }
 
 /*
@@ -350,6 +373,11 @@ adopt_head(struct watcher *watcher, const struct chain_header *head, double aske
 		case CHAIN_NOTHING_NEW:
 			chain_pace_miss(&watcher->pace, asked_at);
 			break;
+		case CHAIN_RIVAL:
+			db_report_error("%s", update.error);
+			watcher->misses = 0;
+			watcher->pace.poll_at = db_now_ms() + RIVAL_PAUSE_MS;
+			break;
 		case CHAIN_NO_ANSWER:
 			db_report_error("%s", update.error);
 			watcher->identified = 0;
@@ -361,6 +389,7 @@ adopt_head(struct watcher *watcher, const struct chain_header *head, double aske
 		case CHAIN_NEW_BLOCKS:
 		case CHAIN_REORGANISED:
 			watcher->misses = 0;
+			follow_again(watcher);
 			chain_pace_hit(&watcher->pace, head->number, asked_at);
 			store_headers(watcher, &update, old_tip);
 			break;
@@ -394,7 +423,11 @@ poll_head(struct watcher *watcher)
 		chain_pace_failed(&watcher->pace, db_now_ms());
 	}
 	else if (update.news == CHAIN_NOTHING_NEW)
+	{
 		chain_pace_miss(&watcher->pace, asked_at);
+		if (poll.with_header)
+			follow_again(watcher);
+	}
 	else
 		adopt_head(watcher, &head, asked_at);
 }
@@ -478,6 +511,8 @@ rflow_watcher_main(Datum arg)
 		if (watcher->cursors_stale && watcher->chain->tip >= 0 && !reload_cursors(watcher))
 			continue;
 		more = worker_watcher_round(watcher);
+		if (watcher->reorg_due && !more)
+			worker_watcher_settle_reorgs(watcher);
 		report(watcher);
 		(void) rpc_wait(watcher->client, pause_ms(watcher, more));
 	}

@@ -36,6 +36,11 @@ struct watcher
 	bool cursors_stale;
 	bool with_finality; /* a cursor waits for safe or finalized blocks */
 
+	/* after reorganisations */
+	bool halted;      /* the node's chain cannot be followed; until it shows ours again */
+	bool reorg_due;   /* there may be detached runs, or what follows retracted ones */
+	int64 reorg_tip;  /* the head when these were looked at last */
+
 	/* rounds that could not be completed: the next one waits */
 	int failures;
 	double hold_until; /* db_now_ms */
@@ -48,6 +53,12 @@ struct watcher
  * is more to do at once. Sets generation to 0 when the definitions have changed meanwhile.
  */
 extern bool worker_watcher_round(struct watcher *watcher);
+
+/*
+ * What reorganisations have left to do, once for each head: retracts runs whose event did not
+ * come back within the grace, after the node has been asked for each of them. watcher_reorg.c.
+ */
+extern void worker_watcher_settle_reorgs(struct watcher *watcher);
 
 /* Remembers a failure for the views, and lets the next round wait. */
 extern void worker_watcher_hold(struct watcher *watcher, const char *why);

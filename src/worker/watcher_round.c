@@ -17,6 +17,7 @@
 #include "db/wait.h"
 #include "db/wake.h"
 #include "flow/claim.h"
+#include "flow/held.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -198,6 +199,8 @@ claim(struct round *round, struct flow_run **runs, int count, struct position po
 		won = flow_claim(runs, count, watcher->chain->network, GetCurrentTimestamp());
 	DB_CRASH_POINT("claim-before-commit");
 	db_commit();
+	/* Of those that were known some may have come back, and wait. */
+	watcher->reorg_due |= won < count;
 	committed_at = db_committed_at();
 	DB_CRASH_POINT("claim-after-commit");
 	for (int i = 0; i < won; i++)
@@ -223,6 +226,40 @@ advance_and_claim(struct round *round, struct flow_run **runs, int count, struct
 	return claim(round, runs, count, position);
 }
 
+/* The runs that events of this range may be of; read again for each chunk. */
+static bool
+load_held(struct watcher *watcher, List **held)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	*held = NIL;
+	if (!watcher->reorg_due)
+		return true;
+	if (!worker_begin(watcher->worker, "loading detached runs"))
+		return false;
+	MemoryContextSwitchTo(context);
+	*held = flow_load_held(watcher->chain->network);
+	db_commit();
+	return true;
+}
+
+/*
+ * In a commit of its own, before the cursor moves: what is read again then is attached already.
+ */
+static bool
+reattach(struct watcher *watcher, List *returned)
+{
+	if (returned == NIL)
+		return true;
+	if (!worker_begin(watcher->worker, "re-attaching runs"))
+		return false;
+	flow_reattach(returned);
+	DB_CRASH_POINT("reattach-before-commit");
+	db_commit();
+	DB_CRASH_POINT("reattach-after-commit");
+	return true;
+}
+
 /* Dispatches the next logs and claims what they start, a batch at a time. */
 static bool
 do_chunk(struct round *round)
@@ -230,12 +267,16 @@ do_chunk(struct round *round)
 	size_t last = Min(round->next + CHUNK_LOGS, round->logs.count);
 	struct evm_arena *arena = db_arena_create(CurrentMemoryContext, CHUNK_MAX_BYTES);
 	struct flow_run **runs;
+	List *held;
+	List *returned = NIL;
 	int count;
 
+	if (!load_held(round->watcher, &held))
+		return false;
 	runs = worker_dispatch_logs(round->watcher->chain, &round->logs, round->next, last,
-								round->definitions, arena, &count);
+								round->definitions, held, &returned, arena, &count);
 	round->next = last;
-	if (detach_offenders(round))
+	if (detach_offenders(round) || !reattach(round->watcher, returned))
 		return false;
 	for (int first = 0; first < count; first += db_claim_batch)
 	{

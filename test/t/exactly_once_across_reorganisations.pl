@@ -68,10 +68,13 @@ for my $depth (1 .. 3)
 	answered($runs += 1);
 	settle("$depth blocks were replaced");
 }
-is($node->safe_psql('postgres', "SELECT count(*) FROM rflow_private.incidents WHERE kind = 'reorganisation'"),
-	3, 'each reorganisation is recorded');
+is( $node->safe_psql('postgres', 'SELECT depth, detached, reattached, retracted, held FROM rflow.reorgs ORDER BY at'),
+	join("\n", map { "$_|2|2|0|0" } 1 .. 3),
+	'each reorganisation is recorded, and what was detached by it was re-attached');
 
-# An event that does not come back leaves its run, whose answer was on the way.
+# An event that does not come back leaves its run, whose answer was on the way, where the workflow says so.
+$node->safe_psql('postgres',
+	"UPDATE rflow.workflows SET trigger = rflow.on_event('deposits', 'Transfer', on_reorg => 'ignore')");
 my $lost = $job->deposit(count => 2);
 $chain->mine;
 answered($runs += 2);
