@@ -21,7 +21,8 @@ SELECT r.id, r.workflow, r.version, r.state,
 	(SELECT min(t.created_at)
 		FROM rflow_private.step_runs s
 		JOIN rflow_private.relayer_transactions t ON t.id = s.transaction_id
-		WHERE s.run_id = r.id) - r.created_at AS queued_after
+		WHERE s.run_id = r.id) - r.created_at AS queued_after,
+	r.incarnation, r.detached_at, r.retracted_at
 FROM rflow_private.workflow_runs r
 WHERE rflow_private.may_see(r.owner);
 COMMENT ON VIEW rflow.runs IS 'Runs of workflows: each event that counted, and how far it has got';
@@ -47,6 +48,9 @@ COMMENT ON COLUMN rflow.runs.started_at IS 'When the watcher held the event, or 
 COMMENT ON COLUMN rflow.runs.finished_at IS 'When it succeeded, failed or was cancelled';
 COMMENT ON COLUMN rflow.runs.duration IS 'From started_at to finished_at, or to now';
 COMMENT ON COLUMN rflow.runs.queued_after IS 'From started_at until its first transaction was queued';
+COMMENT ON COLUMN rflow.runs.incarnation IS 'Above 1: its event has come back after the run before it was retracted';
+COMMENT ON COLUMN rflow.runs.detached_at IS 'Since when its block is not on the chain any more: it is held until its event comes back';
+COMMENT ON COLUMN rflow.runs.retracted_at IS 'When it was found that its event did not come back';
 
 CREATE VIEW rflow.steps WITH (security_barrier) AS
 SELECT s.run_id, r.workflow, s.position, s.step, s.iteration, s.kind, s.state, s.attempt,

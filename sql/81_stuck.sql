@@ -171,6 +171,7 @@ CROSS JOIN LATERAL (
 	FROM rflow_private.step_runs e
 	WHERE e.run_id = r.id) d
 WHERE r.state IN ('queued', 'ready', 'waiting')
+	AND r.detached_at IS NULL AND (r.follows IS NULL OR r.state <> 'queued')
 	AND CASE
 		WHEN r.state = 'waiting' THEN s.started_at < clock_timestamp() - interval '5 minutes'
 		WHEN s.error IS NOT NULL THEN true
@@ -178,6 +179,34 @@ WHERE r.state IN ('queued', 'ready', 'waiting')
 	END
 	AND rflow_private.may_see(r.owner);
 COMMENT ON VIEW rflow_private.stuck_runs IS 'Runs that wait for long, that nobody goes on with, or whose step is tried again';
+
+-- Its event may be in the next block, so a minute is usual.
+CREATE VIEW rflow_private.held_runs WITH (security_barrier) AS
+SELECT 'run'::text AS kind, r.id::text AS subject, r.network, r.workflow,
+	coalesce(r.detached_at, r.created_at) AS since,
+	CASE
+		WHEN r.detached_at IS NOT NULL
+			THEN format('block %s was replaced, and its event is not in the new blocks: held until block %s has been read', r.block_number, r.detached_until)
+		ELSE format('its event has come back after run %s was retracted, whose transactions are not final: %s', r.follows,
+			(SELECT string_agg(format('%s is %s', t.id, t.state), ', ' ORDER BY t.id)
+				FROM rflow_private.step_runs s
+				JOIN rflow_private.relayer_transactions t ON t.id = s.transaction_id
+				WHERE s.run_id = r.follows AND t.state IN ('queued', 'signed', 'broadcast', 'mined')))
+	END AS reason,
+	CASE
+		WHEN r.detached_at IS NULL THEN 'It begins when nothing of the run before it can be mined any more; see these transactions'
+		WHEN w.name IS NULL THEN 'Nothing: the node is asked for the event then'
+		WHEN NOT w.enabled THEN 'Nothing: its workflow is disabled, so the node is asked for the event then'
+		ELSE 'Nothing: it goes on when its event is found, and is retracted otherwise. Where blocks do not come, see the network'
+	END AS what_to_do,
+	NULL::integer AS blocking_pid
+FROM rflow_private.workflow_runs r
+LEFT JOIN rflow.workflows w ON w.name = r.workflow
+WHERE (r.detached_at IS NOT NULL OR r.follows IS NOT NULL)
+	AND (r.detached_at IS NOT NULL OR r.state = 'queued')
+	AND coalesce(r.detached_at, r.created_at) < clock_timestamp() - interval '1 minute'
+	AND rflow_private.may_see(r.owner);
+COMMENT ON VIEW rflow_private.held_runs IS 'Runs that a reorganisation holds';
 
 CREATE VIEW rflow_private.failed_runs WITH (security_barrier) AS
 SELECT 'failed runs'::text AS kind, r.workflow AS subject, min(r.network) AS network, r.workflow,
@@ -271,6 +300,8 @@ UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_transactions
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_runs
+UNION ALL
+SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.held_runs
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.failed_runs
 UNION ALL

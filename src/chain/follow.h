@@ -36,7 +36,7 @@ struct chain
 	struct evm_hash rival;
 	int rival_polls; /* in a row */
 	TimestampTz rival_since;
-	TimestampTz unsteady_until; /* the node has gone back to a branch that it had left */
+	TimestampTz unsteady_until;       /* the node has gone back to a branch that it had left */
 	struct evm_hash left[CHAIN_LEFT]; /* ring: first blocks of the branches that were given up */
 	int left_next;
 };

@@ -155,8 +155,10 @@ store_reorganisation(const struct chain *chain, int64 fork, int64 old_tip)
 {
 	const struct chain_header *tip = chain_header_at(chain, chain->tip);
 	Datum values[5] = {
-		CStringGetTextDatum(chain->network), Int64GetDatum(fork),
-		Int64GetDatum(old_tip),              Int64GetDatum(tip->number),
+		CStringGetTextDatum(chain->network),
+		Int64GetDatum(fork),
+		Int64GetDatum(old_tip),
+		Int64GetDatum(tip->number),
 		db_hex_datum(tip->hash.b, sizeof(tip->hash.b)),
 	};
 

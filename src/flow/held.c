@@ -52,8 +52,7 @@ static struct db_statement load_retractable = {
 };
 
 static struct db_statement reattach_run = {
-	.sql =
-		"SELECT rflow_private.reattach_run($1::uuid, $2, $3::rflow.hex, $4, $5, $6)",
+	.sql = "SELECT rflow_private.reattach_run($1::uuid, $2, $3::rflow.hex, $4, $5, $6)",
 	.types = {TEXTOID, INT8OID, BYTEAOID, TIMESTAMPTZOID, INT4OID, INT4OID},
 	.count = 6,
 };
@@ -148,9 +147,8 @@ flow_find_held(List *held, const struct flow_run *run, const struct evm_abi_valu
 
 		if (strcmp(candidate->workflow, definition->workflow) != 0)
 			continue;
-		if (definition->once_per == NULL
-				? memcmp(candidate->first_run, run->key, UUID_LEN) == 0
-				: is_same_event(candidate, run, values))
+		if (definition->once_per == NULL ? memcmp(candidate->first_run, run->key, UUID_LEN) == 0
+										 : is_same_event(candidate, run, values))
 			return candidate;
 	}
 	return NULL;
@@ -207,10 +205,10 @@ flow_retract(const struct flow_retractable *run, const char *network)
 	Datum values[2];
 
 	values[0] = CStringGetTextDatum(run->id);
-	values[1] = CStringGetTextDatum(
-		psprintf("retracted: block " INT64_FORMAT " of network \"%s\" was replaced, and its "
-				 "event is not in the blocks that came instead",
-				 run->block_number, network));
+	values[1] = CStringGetTextDatum(psprintf("retracted: block " INT64_FORMAT
+											 " of network \"%s\" was replaced, and its "
+											 "event is not in the blocks that came instead",
+											 run->block_number, network));
 	(void) db_execute(&retract_run, values, NULL);
 	db_wake_at_commit(WAKE_RELAYERS);
 	return DatumGetBool(db_value(0, 1, NULL));

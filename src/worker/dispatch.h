@@ -33,7 +33,6 @@ extern struct chain_filter *worker_dispatch_filters(List *definitions, int *coun
 extern struct flow_run **worker_dispatch_logs(const struct chain *chain,
 											  const struct chain_logs *logs, size_t first,
 											  size_t last, List *definitions, List *held,
-											  List **returned, struct evm_arena *arena,
-											  int *count);
+											  List **returned, struct evm_arena *arena, int *count);
 
 #endif /* WORKER_DISPATCH_H */

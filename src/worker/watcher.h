@@ -37,9 +37,9 @@ struct watcher
 	bool with_finality; /* a cursor waits for safe or finalized blocks */
 
 	/* after reorganisations */
-	bool halted;      /* the node's chain cannot be followed; until it shows ours again */
-	bool reorg_due;   /* there may be detached runs, or what follows retracted ones */
-	int64 reorg_tip;  /* the head when these were looked at last */
+	bool halted;     /* the node's chain cannot be followed; until it shows ours again */
+	bool reorg_due;  /* there may be detached runs, or what follows retracted ones */
+	int64 reorg_tip; /* the head when these were looked at last */
 
 	/* rounds that could not be completed: the next one waits */
 	int failures;

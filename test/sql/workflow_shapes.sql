@@ -8,12 +8,14 @@ BEGIN;
 SELECT rflow.on_event('token', 'Transfer');
 SELECT rflow.on_event('token', 'Transfer', confirmations => 5);
 SELECT rflow.on_event('token', 'Transfer', finality => 'safe');
+SELECT rflow.on_event('token', 'Transfer', on_reorg => 'ignore');
 SELECT rflow.on_start();
 SELECT rflow.on_event('token', NULL);
 \echo :SQLSTATE
 SELECT rflow.on_event('token', 'Transfer', confirmations => -1);
 \echo :SQLSTATE
 SELECT rflow.on_event('token', 'Transfer', finality => 'soon');
+SELECT rflow.on_event('token', 'Transfer', on_reorg => 'pray');
 SELECT rflow.on_event('token', 'Transfer', confirmations => 2, finality => 'safe');
 
 -- Steps.
