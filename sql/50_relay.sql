@@ -58,14 +58,19 @@ CREATE FUNCTION rflow.submit_transaction(
 COMMENT ON FUNCTION rflow.submit_transaction(text, rflow.address, numeric, rflow.hex, text, bigint, numeric, integer) IS
 	'Queues a transaction with these bytes, inside the current transaction; recipient NULL creates a contract. The same idempotency_key and body again returns the same id, another body is an error';
 
-CREATE FUNCTION rflow.cancel_transaction(id bigint) RETURNS text
-	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_cancel_transaction';
-COMMENT ON FUNCTION rflow.cancel_transaction IS
+CREATE FUNCTION rflow.cancel_transaction(id bigint, reason text DEFAULT NULL) RETURNS text
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_cancel_transaction';
+COMMENT ON FUNCTION rflow.cancel_transaction(bigint, text) IS
 	'Cancels a transaction and returns its state: cancelled when it was not signed; cancelling when a no-op has to take its nonce first (what mines there decides); its state when it is too late';
 
-CREATE FUNCTION rflow.adopt_account(relayer text, next_nonce bigint DEFAULT NULL) RETURNS bigint
+CREATE FUNCTION rflow.expire_transaction(id bigint, reason text DEFAULT NULL) RETURNS text
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_expire_transaction';
+COMMENT ON FUNCTION rflow.expire_transaction(bigint, text) IS
+	'Lets a transaction expire now, as its time would, and returns its state: expired when it was not signed; expiring when a no-op has to take its nonce first; its state when it is too late';
+
+CREATE FUNCTION rflow.adopt_account(relayer text, next_nonce bigint DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint
 	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_adopt_account';
-COMMENT ON FUNCTION rflow.adopt_account IS
+COMMENT ON FUNCTION rflow.adopt_account(text, bigint, text) IS
 	'Takes the nonces of a relayer''s account over from whoever else has used it: the next one is next_nonce, or what the chain counts with its pool. For operators';
 
 -- The relayer's own transactions, for isolation tests. Schema rflow_private is closed to all but superusers.

@@ -291,13 +291,3 @@ COMMENT ON COLUMN rflow.incidents.reason IS 'What happened';
 COMMENT ON COLUMN rflow.incidents.what_to_do IS 'What to do about it';
 COMMENT ON COLUMN rflow.incidents.since IS 'Since when';
 COMMENT ON COLUMN rflow.incidents.resolved_at IS 'When it was over, or was put aside by rflow.resolve_incident()';
-
-CREATE FUNCTION rflow.resolve_incident(id bigint) RETURNS boolean
-	LANGUAGE sql VOLATILE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-	UPDATE rflow_private.incidents i
-		SET resolved_at = clock_timestamp()
-		WHERE i.id = resolve_incident.id AND i.resolved_at IS NULL
-		RETURNING true;
-END;
-COMMENT ON FUNCTION rflow.resolve_incident(bigint) IS 'Takes an incident out of rflow.stuck once somebody has dealt with it. True when it was open, else NULL';

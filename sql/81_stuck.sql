@@ -213,14 +213,34 @@ SELECT 'failed runs'::text AS kind, r.workflow AS subject, min(r.network) AS net
 	min(r.finished_at) AS since,
 	format('%s runs have failed in a day with SQLSTATE %s, the last one: %s', count(*), r.error->>'sqlstate',
 		(array_agg(r.error->>'message' ORDER BY r.finished_at DESC))[1]) AS reason,
-	format('SELECT * FROM rflow.runs WHERE workflow = %L AND state = ''failed''', r.workflow) AS what_to_do,
+	format('SELECT * FROM rflow.runs WHERE workflow = %L AND state = ''failed''; then SELECT rflow.mark_dealt_with(''failed runs'', %1$L)',
+		r.workflow) AS what_to_do,
 	NULL::integer AS blocking_pid
 FROM rflow_private.workflow_runs r
 WHERE r.state = 'failed'
 	AND r.finished_at > clock_timestamp() - interval '1 day'
+	AND NOT EXISTS (SELECT FROM rflow_private.dealt_with d WHERE d.kind = 'run' AND d.subject = r.id::text)
 	AND rflow_private.may_see(r.owner)
 GROUP BY r.workflow, r.error->>'sqlstate';
 COMMENT ON VIEW rflow_private.failed_runs IS 'Runs that have failed in the last day, by workflow and SQLSTATE';
+
+-- Where a run has waited for it, the run's failure says the same.
+CREATE VIEW rflow_private.failed_transactions WITH (security_barrier) AS
+SELECT 'failed transactions'::text AS kind, t.relayer AS subject, t.network, NULL::text AS workflow,
+	min(t.state_since) AS since,
+	format('%s have %s in a day%s, the last one, %s: %s', count(*), t.state, ' (' || (t.error->>'kind') || ')',
+		max(t.id), (array_agg(t.reason ORDER BY t.id DESC))[1]) AS reason,
+	format('SELECT * FROM rflow.transactions WHERE relayer = %L AND state = %L; then SELECT rflow.mark_dealt_with(''failed transactions'', %1$L)',
+		t.relayer, t.state) AS what_to_do,
+	NULL::integer AS blocking_pid
+FROM rflow_private.relayer_transactions t
+WHERE t.state IN ('failed', 'expired')
+	AND (t.run_id IS NULL OR t.wait_for = 'none')
+	AND t.state_since > clock_timestamp() - interval '1 day'
+	AND NOT EXISTS (SELECT FROM rflow_private.dealt_with d WHERE d.kind = 'transaction' AND d.subject = t.id::text)
+	AND rflow_private.may_see(t.owner)
+GROUP BY t.relayer, t.network, t.state, t.error->>'kind';
+COMMENT ON VIEW rflow_private.failed_transactions IS 'Transactions that have failed or expired in the last day while nobody waited for them';
 
 CREATE VIEW rflow_private.open_incidents WITH (security_barrier) AS
 SELECT i.kind, i.subject, i.network, i.workflow, i.since, i.reason,
@@ -305,9 +325,11 @@ SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.failed_runs
 UNION ALL
+SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.failed_transactions
+UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.open_incidents;
 COMMENT ON VIEW rflow.stuck IS 'What waits, since when, why, and what to do. Empty when all goes well';
-COMMENT ON COLUMN rflow.stuck.kind IS 'database, worker, session, network, relayer, transaction, run, failed runs, or the kind of an incident';
+COMMENT ON COLUMN rflow.stuck.kind IS 'database, worker, session, network, relayer, transaction, run, failed runs, failed transactions, or the kind of an incident';
 COMMENT ON COLUMN rflow.stuck.subject IS 'Its name or id';
 COMMENT ON COLUMN rflow.stuck.network IS 'The network, if it is of one';
 COMMENT ON COLUMN rflow.stuck.workflow IS 'The workflow, if it is of one';

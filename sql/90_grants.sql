@@ -45,5 +45,5 @@ GRANT SELECT ON rflow.runs, rflow.steps, rflow.timeline, rflow.workflow_stats, r
 GRANT EXECUTE ON FUNCTION rflow_private.worker_slots(), rflow_private.commit_samples() TO PUBLIC;
 
 -- Verbs without a check of their own.
-REVOKE ALL ON FUNCTION rflow.resolve_incident(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION rflow.resolve_incident(bigint) TO rflow_operator, rflow_admin;
+REVOKE ALL ON FUNCTION rflow.resolve_incident(bigint, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION rflow.resolve_incident(bigint, text) TO rflow_operator, rflow_admin;

@@ -1,0 +1,189 @@
+/*
+ * relay_verbs.c
+ *	  What is done with transactions that are queued already, and with accounts.
+ *
+ * Owners have the verbs for their own transactions, operators for all.  Each writes an entry of the
+ * journal in its own transaction.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "api/relay.h"
+#include "db/datum.h"
+#include "db/statement.h"
+#include "db/wake.h"
+#include "relay/intent.h"
+#include "relay/operator_log.h"
+#include "relay/record.h"
+
+static struct db_statement find_account = {
+	.sql =
+		"SELECT s.address, n.chain_id, GREATEST(s.chain_nonce, s.pending_nonce)"
+		"  FROM rflow.relayers r"
+		"  JOIN rflow.networks n ON n.name = r.network"
+		"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
+		" WHERE r.name = $1",
+	.types = {TEXTOID},
+	.count = 1,
+};
+
+static struct db_statement set_next_nonce = {
+	.sql =
+		"INSERT INTO rflow_private.relayer_keys AS k"
+		"       (chain_id, address, next_nonce, adopted_nonce, adopted_at)"
+		"VALUES ($1, $2::rflow.address, $3, $3, $4)"
+		"    ON CONFLICT (chain_id, address) DO UPDATE"
+		"   SET next_nonce = EXCLUDED.next_nonce, adopted_nonce = EXCLUDED.adopted_nonce,"
+		"       adopted_at = EXCLUDED.adopted_at"
+		" WHERE NOT EXISTS (SELECT"
+		"                     FROM rflow_private.nonces n"
+		"                    WHERE n.chain_id = k.chain_id AND n.address = k.address"
+		"                      AND n.nonce >= EXCLUDED.next_nonce)",
+	.types = {INT8OID, TEXTOID, INT8OID, TIMESTAMPTZOID},
+	.count = 4,
+};
+
+PG_FUNCTION_INFO_V1(rflow_cancel_transaction);
+PG_FUNCTION_INFO_V1(rflow_expire_transaction);
+PG_FUNCTION_INFO_V1(rflow_adopt_account);
+
+char *
+api_text_or_null(FunctionCallInfo fcinfo, int n)
+{
+	return PG_ARGISNULL(n) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(n));
+}
+
+void
+api_require_operator(const char *what)
+{
+	if (!api_is_operator())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied to %s", what),
+				 errhint("Members of rflow_operator may.")));
+}
+
+void
+api_lock_own_transaction(struct relay_target *out, int64 id, Oid caller, bool operates)
+{
+	if (!relay_lock_target(out, id) || !(operates || has_privs_of_role(caller, out->owner)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("there is no transaction %lld of yours", (long long) id)));
+}
+
+void
+api_log_transaction(const char *verb, const struct relay_target *target, Oid caller,
+					const char *reason, const char *detail, const char *outcome)
+{
+	struct relay_verb entry = {0};
+
+	entry.verb = verb;
+	entry.subject = psprintf("transaction %lld", (long long) target->id);
+	entry.caller = caller;
+	entry.owner = target->owner;
+	entry.reason = reason;
+	entry.detail = detail;
+	entry.outcome = outcome;
+	relay_log_verb(&entry);
+}
+
+/* (id, reason) */
+static Datum
+give_up(FunctionCallInfo fcinfo, const char *verb, enum relay_intent intent)
+{
+	Oid caller = GetUserId();
+	bool operates = api_is_operator();
+	char *reason = api_text_or_null(fcinfo, 1);
+	struct db_identity_frame frame;
+	struct relay_target target;
+	const char *left_as;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	api_begin_private(&frame);
+	api_lock_own_transaction(&target, PG_GETARG_INT64(0), caller, operates);
+	left_as = relay_give_up(&target, intent);
+	api_log_transaction(verb, &target, caller, reason, NULL, left_as);
+	api_end_private(&frame);
+	PG_RETURN_TEXT_P(cstring_to_text(left_as));
+}
+
+Datum
+rflow_cancel_transaction(PG_FUNCTION_ARGS)
+{
+	return give_up(fcinfo, "cancel_transaction", RELAY_INTENT_CANCEL);
+}
+
+Datum
+rflow_expire_transaction(PG_FUNCTION_ARGS)
+{
+	return give_up(fcinfo, "expire_transaction", RELAY_INTENT_EXPIRE);
+}
+
+/* The chain's count, as the relayer has seen it last, unless the caller knows better. */
+static int64
+adopt(const char *relayer, int64 next_nonce)
+{
+	Datum parameters[4];
+	bool isnull;
+
+	parameters[0] = CStringGetTextDatum(relayer);
+	if (db_execute(&find_account, parameters, NULL) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("relayer \"%s\" does not exist", relayer)));
+	(void) db_value(0, 1, &isnull);
+	if (isnull || (next_nonce < 0 && (db_value(0, 3, &isnull), isnull)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the account of relayer \"%s\" is not known yet", relayer),
+				 errhint("See column problem of rflow.relayer_status.")));
+	if (next_nonce < 0)
+		next_nonce = db_int64(0, 3);
+	parameters[0] = Int64GetDatum(db_int64(0, 2));
+	parameters[1] = relay_address_datum(db_datum_address(db_value(0, 1, NULL)));
+	parameters[2] = Int64GetDatum(next_nonce);
+	parameters[3] = TimestampTzGetDatum(GetCurrentTimestamp());
+	if (db_execute(&set_next_nonce, parameters, NULL) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("nonce %lld of the account is rflow's already", (long long) next_nonce),
+				 errdetail("The next nonce must be above all that rflow has assigned.")));
+	db_wake_at_commit(WAKE_RELAYERS);
+	return next_nonce;
+}
+
+/* adopt_account(relayer, next_nonce, reason) */
+Datum
+rflow_adopt_account(PG_FUNCTION_ARGS)
+{
+	struct db_identity_frame frame;
+	struct relay_verb entry = {0};
+	int64 next_nonce = PG_ARGISNULL(1) ? -1 : PG_GETARG_INT64(1);
+	char *relayer;
+
+	api_need_argument(fcinfo, 0, "relayer");
+	relayer = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	api_require_operator(psprintf("adopt the account of relayer \"%s\"", relayer));
+	if (!PG_ARGISNULL(1) && next_nonce < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("next_nonce must not be negative")));
+	entry.verb = "adopt_account";
+	entry.subject = psprintf("relayer %s", relayer);
+	entry.caller = GetUserId();
+	entry.reason = api_text_or_null(fcinfo, 2);
+	api_begin_private(&frame);
+	next_nonce = adopt(relayer, next_nonce);
+	entry.outcome = psprintf("next nonce %lld", (long long) next_nonce);
+	relay_log_verb(&entry);
+	api_end_private(&frame);
+	PG_RETURN_INT64(next_nonce);
+}

@@ -1,0 +1,124 @@
+-- The operators' verbs, where no relayer process is needed: who may use them on what, what they return, and the journal
+-- that says who has done what and why, in the transaction of the verb.
+CREATE ROLE verbs_alice;
+CREATE ROLE verbs_bob;
+CREATE ROLE verbs_operator IN ROLE rflow_operator;
+CREATE ROLE verbs_viewer IN ROLE rflow_viewer;
+
+INSERT INTO rflow.networks (name, chain_id, rpc_urls) VALUES ('verbs-net', 31337, '{http://127.0.0.1:1}');
+INSERT INTO rflow.relayers (name, network, signer) VALUES ('verbs-hot', 'verbs-net', 'env:RFLOW_VERBS');
+INSERT INTO rflow.relayer_grants VALUES ('verbs-hot', 'verbs_alice');
+INSERT INTO rflow_private.relayer_states (relayer, address, chain_nonce, pending_nonce)
+	VALUES ('verbs-hot', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 3, 4);
+
+CREATE FUNCTION pg_temp.send(key text, value numeric) RETURNS bigint LANGUAGE sql AS $$
+SELECT rflow.submit_transaction('verbs-hot', recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => value,
+	data => '0x', idempotency_key => key)
+$$;
+-- Ids differ from run to run: transactions are named by their keys.
+CREATE FUNCTION pg_temp.id(key text) RETURNS bigint LANGUAGE sql AS $$
+SELECT id FROM rflow.transactions WHERE idempotency_key = key
+$$;
+CREATE FUNCTION pg_temp.named(subject text) RETURNS text LANGUAGE sql AS $$
+SELECT coalesce((SELECT 'transaction ' || idempotency_key FROM rflow.transactions WHERE subject = 'transaction ' || id), subject)
+$$;
+CREATE VIEW pg_temp.journal AS
+SELECT who = session_user AS logged_in, acting_as, verb, pg_temp.named(subject) AS subject, reason, detail, outcome
+FROM rflow.operator_log;
+
+SET ROLE verbs_alice;
+SELECT count(pg_temp.send('send ' || n, n)) FROM generate_series(1, 9) n;
+SELECT rflow.cancel_transaction(pg_temp.id('send 1'));
+SELECT rflow.cancel_transaction(pg_temp.id('send 2'), 'not wanted any more');
+SELECT rflow.cancel_transaction(pg_temp.id('send 2'), reason => 'once more');
+SELECT rflow.expire_transaction(pg_temp.id('send 3'), 'too late');
+SELECT rflow.cancel_transaction(NULL) IS NULL AS nothing, rflow.expire_transaction(NULL, 'why') IS NULL AS nothing_too;
+SELECT idempotency_key, state, reason FROM rflow.transactions WHERE state <> 'queued' ORDER BY id;
+-- A verb that is rolled back has left nothing.
+BEGIN;
+SELECT rflow.expire_transaction(pg_temp.id('send 4'), 'a mistake');
+ROLLBACK;
+SELECT * FROM pg_temp.journal;
+-- What is signed needs a no-op first; what was wanted first stays wanted.
+RESET ROLE;
+SELECT rflow_private.relay_sign('verbs-hot', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 4);
+SET ROLE verbs_alice;
+SELECT rflow.expire_transaction(pg_temp.id('send 4')), rflow.cancel_transaction(pg_temp.id('send 4'));
+SELECT rflow.cancel_transaction(pg_temp.id('send 5')), rflow.expire_transaction(pg_temp.id('send 5'));
+SELECT idempotency_key, state, intent, reason FROM rflow.transactions WHERE intent <> 'send' ORDER BY id;
+
+-- Others have no verbs here, and see nothing of them; operators have all, viewers see all.
+RESET ROLE;
+SELECT pg_temp.id('send 6') AS six \gset
+\set VERBOSITY sqlstate
+SET ROLE verbs_bob;
+SELECT rflow.cancel_transaction(:six);
+SELECT rflow.expire_transaction(:six);
+SELECT rflow.adopt_account('verbs-hot', reason => 'mine now');
+SELECT rflow.resolve_incident(1, 'done');
+SELECT count(*) FROM rflow.operator_log;
+SET ROLE verbs_viewer;
+SELECT rflow.cancel_transaction(:six);
+\set VERBOSITY default
+SELECT count(*) > 0 AS sees_all FROM rflow.operator_log;
+SET ROLE verbs_operator;
+SELECT rflow.cancel_transaction(:six, 'asked for by alice');
+SELECT rflow.adopt_account('verbs-hot', 100, 'the old service is gone');
+SELECT acting_as, verb, subject, reason, outcome FROM pg_temp.journal ORDER BY verb, outcome DESC, reason;
+-- The owner sees what others have done to what is hers, but not what concerns the account.
+SET ROLE verbs_alice;
+SELECT acting_as, verb, subject, reason FROM rflow.operator_log WHERE acting_as = 'verbs_operator' AND who <> session_user
+UNION ALL
+SELECT 'may not change', verb, NULL, NULL FROM rflow.operator_log WHERE false;
+\set VERBOSITY sqlstate
+DELETE FROM rflow.operator_log;
+INSERT INTO rflow.operator_log (verb) VALUES ('forged');
+\set VERBOSITY default
+
+-- Failures, and who has dealt with them.
+RESET ROLE;
+UPDATE rflow_private.relayer_transactions SET state = 'failed', reason = 'reverted', error = '{"kind": "reverted"}', state_since = now()
+	WHERE idempotency_key IN ('send 7', 'send 8', 'send 9');
+INSERT INTO rflow_private.workflow_runs (id, workflow, version, owner, state, created_at, finished_at, error) VALUES
+	('00000000-0000-0000-0000-0000000000a1', 'verbs-flow', 1, 'verbs_alice', 'failed', now(), now(), '{"sqlstate": "22012", "message": "one"}'),
+	('00000000-0000-0000-0000-0000000000a2', 'verbs-flow', 1, 'verbs_alice', 'failed', now(), now(), '{"sqlstate": "22012", "message": "two"}'),
+	('00000000-0000-0000-0000-0000000000a3', 'verbs-flow', 1, 'verbs_operator', 'failed', now(), now(), '{"sqlstate": "22012", "message": "three"}');
+INSERT INTO rflow_private.incidents (kind, network, subject, reason, what_to_do) VALUES ('verbs-incident', 'verbs-net', 'it', 'broke', 'Mend it.');
+SET ROLE verbs_alice;
+SELECT kind, subject, regexp_replace(reason, ', \d+:', ', N:') AS reason, what_to_do FROM rflow.stuck WHERE kind LIKE 'failed %' ORDER BY kind, reason;
+SELECT rflow.mark_dealt_with('transaction', pg_temp.id('send 7')::text, 'paid by hand');
+SELECT rflow.mark_dealt_with('transaction', pg_temp.id('send 7')::text, 'paid by hand');
+SELECT rflow.mark_dealt_with('run', '00000000-0000-0000-0000-0000000000a1', 'done by hand'),
+	rflow.mark_dealt_with('run', '00000000-0000-0000-0000-0000000000a3', 'not mine');
+SELECT kind, subject, regexp_replace(reason, ', \d+:', ', N:') AS reason FROM rflow.stuck WHERE kind LIKE 'failed %' ORDER BY kind, reason;
+SELECT rflow.mark_dealt_with('failed transactions', 'verbs-hot'), rflow.mark_dealt_with('failed runs', 'verbs-flow'),
+	rflow.mark_dealt_with('verbs-incident', 'it');
+SELECT count(*) FROM rflow.stuck WHERE kind LIKE 'failed %';
+-- Not of what is under way, not of what does not exist; an odd id is none.
+SELECT rflow.mark_dealt_with('transaction', pg_temp.id('send 4')::text), rflow.mark_dealt_with('transaction', '0'),
+	rflow.mark_dealt_with('transaction', '1; DROP'), rflow.mark_dealt_with('run', 'x'), rflow.mark_dealt_with('nothing', 'x');
+SET ROLE verbs_operator;
+SELECT kind, subject, reason FROM rflow.stuck WHERE kind LIKE 'failed %' OR kind = 'verbs-incident' ORDER BY kind;
+SELECT rflow.mark_dealt_with('failed runs', 'verbs-flow', 'restarted'), rflow.mark_dealt_with('verbs-incident', 'it', 'mended');
+SELECT count(*) FROM rflow.stuck WHERE kind LIKE 'failed %' OR kind = 'verbs-incident';
+SELECT rflow.mark_dealt_with(NULL, 'x');
+-- What fails afterwards shows again.
+RESET ROLE;
+UPDATE rflow_private.workflow_runs SET id = '00000000-0000-0000-0000-0000000000a4' WHERE id = '00000000-0000-0000-0000-0000000000a3';
+SET ROLE verbs_operator;
+SELECT kind, subject, reason FROM rflow.stuck WHERE kind LIKE 'failed %';
+
+RESET ROLE;
+DELETE FROM rflow_private.operator_log;
+DELETE FROM rflow_private.dealt_with;
+DELETE FROM rflow_private.incidents WHERE kind = 'verbs-incident';
+DELETE FROM rflow_private.workflow_runs WHERE workflow = 'verbs-flow';
+DELETE FROM rflow_private.relayer_transactions;
+DELETE FROM rflow_private.relayer_attempts;
+DELETE FROM rflow_private.nonces;
+DELETE FROM rflow_private.relayer_keys;
+DELETE FROM rflow_private.relayer_states WHERE relayer = 'verbs-hot';
+DELETE FROM rflow_private.due;
+DELETE FROM rflow.relayers WHERE name = 'verbs-hot';
+DELETE FROM rflow.networks WHERE name = 'verbs-net';
+DROP ROLE verbs_alice, verbs_bob, verbs_operator, verbs_viewer;
