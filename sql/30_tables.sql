@@ -65,7 +65,9 @@ CREATE TABLE rflow.relayers (
 	max_gas_limit bigint
 		CONSTRAINT relayers_max_gas_limit_check CHECK (max_gas_limit >= 21000),
 	bump_blocks integer NOT NULL DEFAULT 3
-		CONSTRAINT relayers_bump_blocks_check CHECK (bump_blocks BETWEEN 1 AND 1000)
+		CONSTRAINT relayers_bump_blocks_check CHECK (bump_blocks BETWEEN 1 AND 1000),
+	expires_in interval
+		CONSTRAINT relayers_expires_in_check CHECK (expires_in > '0')
 );
 COMMENT ON TABLE rflow.relayers IS 'Accounts that send transactions. The key is a reference that the relayer process resolves; it is never stored here';
 COMMENT ON COLUMN rflow.relayers.name IS 'Name by which workflows refer to it; cannot be changed';
@@ -76,6 +78,7 @@ COMMENT ON COLUMN rflow.relayers.max_in_flight IS 'Nonces that may be signed and
 COMMENT ON COLUMN rflow.relayers.max_fee_per_gas IS 'Cap on the fee per gas, in wei; NULL: none. A transaction that needs more waits and says so';
 COMMENT ON COLUMN rflow.relayers.max_gas_limit IS 'Cap on the gas limit of one transaction; NULL: none';
 COMMENT ON COLUMN rflow.relayers.bump_blocks IS 'Blocks after which a transaction that is not mined and pays too little is signed again with higher fees';
+COMMENT ON COLUMN rflow.relayers.expires_in IS 'How long a transaction stays worth sending, from when it is queued, unless it says so itself; NULL: for ever. Counts for what is queued from then on';
 
 CREATE TABLE rflow.relayer_grants (
 	relayer text NOT NULL,
@@ -322,6 +325,7 @@ CREATE TABLE rflow_private.relayer_transactions (
 	broadcast_at timestamptz,
 	mined_at timestamptz,
 	confirmed_at timestamptz,
+	valid_until timestamptz,
 	CONSTRAINT relayer_transactions_idempotency_key UNIQUE (owner, idempotency_key)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 COMMENT ON TABLE rflow_private.relayer_transactions IS 'The outbox of chain transactions: what is wanted, and what chain and node know of it';
@@ -337,6 +341,8 @@ COMMENT ON COLUMN rflow_private.relayer_transactions.transaction_hash IS 'Of the
 COMMENT ON COLUMN rflow_private.relayer_transactions.reverted IS 'NULL until it is mined; true: it is in a block and had no effect, final (failed) at the same depth as a success';
 COMMENT ON COLUMN rflow_private.relayer_transactions.due_at IS 'wake_at of its row in rflow_private.due while it is queued: with it the whole key of that row is known';
 COMMENT ON COLUMN rflow_private.relayer_transactions.error IS 'kind, message and data of a failure; set while a no-op is to take the nonce of a payload that can never run';
+
+COMMENT ON COLUMN rflow_private.relayer_transactions.valid_until IS 'No payload is signed or offered after it; then there is a row of rflow_private.due, too (kind expire)';
 
 -- A nonce is a debt: one row from the moment it is assigned, live until what mined at it is deep enough.
 CREATE TABLE rflow_private.nonces (
@@ -406,14 +412,14 @@ COMMENT ON COLUMN rflow_private.relayer_attempts.answer_class IS 'What that mean
 -- What is due: rows are inserted and deleted, never updated.
 CREATE TABLE rflow_private.due (
 	kind text NOT NULL
-		CONSTRAINT due_kind_check CHECK (kind IN ('run', 'send')),
+		CONSTRAINT due_kind_check CHECK (kind IN ('run', 'send', 'expire')),
 	owner text NOT NULL,
 	wake_at timestamptz NOT NULL,
 	id text NOT NULL,
 	PRIMARY KEY (kind, owner, wake_at, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
-COMMENT ON TABLE rflow_private.due IS 'Work that a worker has to take, and from when: runs for executors, queued sends for relayers';
-COMMENT ON COLUMN rflow_private.due.owner IS 'The relayer for send; the bucket (first hex digit of the run id) for run';
+COMMENT ON TABLE rflow_private.due IS 'Work that a worker has to take, and from when: runs for executors; for relayers, queued sends, and those that expire';
+COMMENT ON COLUMN rflow_private.due.owner IS 'The relayer for send; the network for expire; the bucket (first hex digit of the run id) for run';
 COMMENT ON COLUMN rflow_private.due.wake_at IS '-infinity: at once';
 COMMENT ON COLUMN rflow_private.due.id IS 'Run id, or id of the relayer transaction with leading zeros (19 digits), so that the order of the key is that of the ids';
 

@@ -57,14 +57,16 @@ CREATE FUNCTION rflow.send_transaction(
 		confirmations integer DEFAULT NULL,
 		simulate text DEFAULT 'auto',
 		gas_limit text DEFAULT NULL,
-		max_fee_per_gas text DEFAULT NULL) RETURNS jsonb
+		max_fee_per_gas text DEFAULT NULL,
+		expires_in interval DEFAULT NULL) RETURNS jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN rflow_private.check_step(jsonb_strip_nulls(jsonb_build_object(
 		'kind', 'send_transaction', 'name', name, 'relayer', relayer,
 		'contract', contract, 'function', function, 'args', args,
 		'recipient', recipient, 'data', data, 'value', value, 'run_if', run_if,
 		'wait_for', wait_for, 'confirmations', confirmations, 'simulate', simulate,
-		'gas_limit', gas_limit, 'max_fee_per_gas', max_fee_per_gas)));
+		'gas_limit', gas_limit, 'max_fee_per_gas', max_fee_per_gas,
+		'expires_in', expires_in::text)));
 COMMENT ON FUNCTION rflow.send_transaction IS 'Step: simulates a transaction and queues it with the relayer: a contract''s function with args, or recipient with data and value. wait_for: none, sent, mined, confirmed';
 
 CREATE FUNCTION rflow.sql(

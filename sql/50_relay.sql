@@ -39,9 +39,10 @@ CREATE FUNCTION rflow.submit_transaction(
 		value numeric DEFAULT 0,
 		gas_limit bigint DEFAULT NULL,
 		max_fee_per_gas numeric DEFAULT NULL,
-		confirmations integer DEFAULT NULL) RETURNS bigint
+		confirmations integer DEFAULT NULL,
+		expires_in interval DEFAULT NULL) RETURNS bigint
 	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_submit_call';
-COMMENT ON FUNCTION rflow.submit_transaction(text, text, text, jsonb, text, numeric, bigint, numeric, integer) IS
+COMMENT ON FUNCTION rflow.submit_transaction(text, text, text, jsonb, text, numeric, bigint, numeric, integer, interval) IS
 	'Queues a call of a contract''s function, inside the current transaction; args are a JSON array, or an object by name. The same idempotency_key and body again returns the same id, another body is an error';
 
 -- In this order untyped literals are unambiguous: they are a call of a contract by name.
@@ -53,9 +54,10 @@ CREATE FUNCTION rflow.submit_transaction(
 		idempotency_key text,
 		gas_limit bigint DEFAULT NULL,
 		max_fee_per_gas numeric DEFAULT NULL,
-		confirmations integer DEFAULT NULL) RETURNS bigint
+		confirmations integer DEFAULT NULL,
+		expires_in interval DEFAULT NULL) RETURNS bigint
 	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_submit_raw';
-COMMENT ON FUNCTION rflow.submit_transaction(text, rflow.address, numeric, rflow.hex, text, bigint, numeric, integer) IS
+COMMENT ON FUNCTION rflow.submit_transaction(text, rflow.address, numeric, rflow.hex, text, bigint, numeric, integer, interval) IS
 	'Queues a transaction with these bytes, inside the current transaction; recipient NULL creates a contract. The same idempotency_key and body again returns the same id, another body is an error';
 
 CREATE FUNCTION rflow.cancel_transaction(id bigint, reason text DEFAULT NULL) RETURNS text

@@ -10,7 +10,8 @@ SELECT t.id, t.relayer, t.pool, t.network, t.owner, t.idempotency_key, t.run_id,
 		WHERE a.chain_id = t.chain_id AND a.address = t.from_address AND a.nonce = t.nonce) AS attempts,
 	t.block_number, t.reverted, t.gas_used, t.effective_gas_price, t.error,
 	t.wait_for, t.confirmations,
-	t.created_at, t.signed_at, t.broadcast_at, t.mined_at, t.confirmed_at
+	t.created_at, t.signed_at, t.broadcast_at, t.mined_at, t.confirmed_at,
+	t.valid_until
 FROM rflow_private.relayer_transactions t
 WHERE rflow_private.may_see(t.owner);
 COMMENT ON VIEW rflow.transactions IS 'Chain transactions: what was wanted, where each is, why, and since when';
@@ -45,6 +46,7 @@ COMMENT ON COLUMN rflow.transactions.signed_at IS 'When it was first signed';
 COMMENT ON COLUMN rflow.transactions.broadcast_at IS 'When a node first had it';
 COMMENT ON COLUMN rflow.transactions.mined_at IS 'When its receipt was first seen';
 COMMENT ON COLUMN rflow.transactions.confirmed_at IS 'When it was deep enough';
+COMMENT ON COLUMN rflow.transactions.valid_until IS 'When it expires: no payload of it is signed or offered after that; NULL: never';
 
 CREATE VIEW rflow.attempts WITH (security_barrier) AS
 SELECT a.transaction_id, a.chain_id, a.address, a.nonce, a.attempt, a.kind, a.transaction_hash,

@@ -31,10 +31,11 @@ struct submit_columns
 	int gas_limit;
 	int max_fee;
 	int confirmations;
+	int expires_in;
 };
 
-static const struct submit_columns of_call = {5, 4, 6, 7, 8};
-static const struct submit_columns of_raw = {2, 4, 5, 6, 7};
+static const struct submit_columns of_call = {5, 4, 6, 7, 8, 9};
+static const struct submit_columns of_raw = {2, 4, 5, 6, 7, 8};
 
 static struct db_statement find_relayer = {
 	.sql =
@@ -93,6 +94,18 @@ api_positive_argument(FunctionCallInfo fcinfo, int n, bool is_int4, const char *
 	return number;
 }
 
+const Interval *
+api_expiry_argument(FunctionCallInfo fcinfo, int n)
+{
+	const Interval *expires_in = PG_ARGISNULL(n) ? NULL : PG_GETARG_INTERVAL_P(n);
+
+	if (expires_in != NULL && !relay_is_ahead(expires_in))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("expires_in must be above 0")));
+	return expires_in;
+}
+
 static void
 fill_send(FunctionCallInfo fcinfo, struct relay_send *send, const struct submit_columns *columns)
 {
@@ -144,12 +157,14 @@ choose_relayer(struct relay_send *send, const char *name)
 }
 
 void
-api_check_relayer(struct relay_send *send)
+api_check_relayer(struct relay_send *send, const Interval *expires_in)
 {
+	struct relay_grants *grants;
 	Datum parameters[1];
 
 	if (relay_pool_name(send->relayer) != NULL)
 	{
+		send->valid_until = relay_valid_until(expires_in, NULL);
 		choose_relayer(send, relay_pool_name(send->relayer));
 		return;
 	}
@@ -161,12 +176,14 @@ api_check_relayer(struct relay_send *send)
 	send->network = db_text(0, 1);
 	send->chain_id = db_int64(0, 2);
 	check_enabled(DatumGetBool(db_value(0, 3, NULL)), send);
-	if (!relay_may_use(send->relayer, send->owner))
+	grants = relay_read_grants(send->relayer);
+	if (!relay_grants_allow(grants, send->owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for relayer \"%s\"", send->relayer),
 				 errhint("INSERT INTO rflow.relayer_grants VALUES ('%s', '%s')", send->relayer,
 						 GetUserNameFromId(send->owner, false))));
+	send->valid_until = relay_valid_until(expires_in, grants);
 }
 
 void
@@ -224,6 +241,7 @@ Datum
 rflow_submit_call(PG_FUNCTION_ARGS)
 {
 	struct db_identity_frame frame;
+	const Interval *expires_in;
 	struct relay_send send;
 	char *contract;
 	char *function;
@@ -236,8 +254,9 @@ rflow_submit_call(PG_FUNCTION_ARGS)
 	function = text_to_cstring(PG_GETARG_TEXT_PP(2));
 	args = PG_GETARG_JSONB_P(3);
 	fill_send(fcinfo, &send, &of_call);
+	expires_in = api_expiry_argument(fcinfo, of_call.expires_in);
 	api_begin_private(&frame);
-	api_check_relayer(&send);
+	api_check_relayer(&send, expires_in);
 	api_encode_call(&send, contract, function, args);
 	relay_queue(&send, 1, GetCurrentTimestamp());
 	api_end_private(&frame);
@@ -249,6 +268,7 @@ Datum
 rflow_submit_raw(PG_FUNCTION_ARGS)
 {
 	struct db_identity_frame frame;
+	const Interval *expires_in;
 	struct relay_send send;
 
 	api_need_argument(fcinfo, 3, "data");
@@ -262,8 +282,9 @@ rflow_submit_raw(PG_FUNCTION_ARGS)
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("a transaction without recipient creates a contract: data must not be empty")));
+	expires_in = api_expiry_argument(fcinfo, of_raw.expires_in);
 	api_begin_private(&frame);
-	api_check_relayer(&send);
+	api_check_relayer(&send, expires_in);
 	relay_queue(&send, 1, GetCurrentTimestamp());
 	api_end_private(&frame);
 	PG_RETURN_INT64(send.id);

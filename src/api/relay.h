@@ -20,6 +20,9 @@ extern struct evm_word api_amount_argument(FunctionCallInfo fcinfo, int n, const
 /* 0 when NULL; raises when it is not above 0. */
 extern int64 api_positive_argument(FunctionCallInfo fcinfo, int n, bool is_int4, const char *name);
 
+/* An interval above 0, or NULL. */
+extern const Interval *api_expiry_argument(FunctionCallInfo fcinfo, int n);
+
 /* Around our own statements: the bootstrap superuser's rights, and an SPI connection. */
 extern void api_begin_private(struct db_identity_frame *frame);
 extern void api_end_private(struct db_identity_frame *frame);
@@ -38,10 +41,10 @@ extern void api_log_transaction(const char *verb, const struct relay_target *tar
 								const char *reason, const char *detail, const char *outcome);
 
 /*
- * Fills network and chain id; the relayer must exist, be the owner's to use, and its network
- * enabled.
+ * Fills network, chain id and, from expires_in (NULL: what the relayer says), until when it is
+ * valid; the relayer must exist, be the owner's to use, and its network enabled.
  */
-extern void api_check_relayer(struct relay_send *send);
+extern void api_check_relayer(struct relay_send *send, const Interval *expires_in);
 /* Fills recipient and data from the contract's ABI; value is checked against it. */
 extern void api_encode_call(struct relay_send *send, const char *contract, const char *function,
 							Jsonb *args);

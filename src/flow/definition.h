@@ -59,6 +59,7 @@ struct flow_step
 	const char *wait_for;
 	const char *simulate;
 	int confirmations;              /* 0: the network's */
+	const Interval *expires_in;     /* of a send; NULL: what the relayer says */
 	const char *statement;          /* of sql */
 	struct _SPI_plan *plan;         /* of sql: kept; NULL until it first runs */
 	struct flow_expression *run_if; /* NULL: always */

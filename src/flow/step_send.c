@@ -42,6 +42,7 @@ static const struct flow_field fields[] = {
 	{"simulate", FLOW_FIELD_NAME, false, simulate_choices},
 	{"gas_limit", FLOW_FIELD_EXPRESSION, false, NULL},
 	{"max_fee_per_gas", FLOW_FIELD_EXPRESSION, false, NULL},
+	{"expires_in", FLOW_FIELD_NAME, false, NULL},
 	{NULL},
 };
 
@@ -53,6 +54,25 @@ enum
 	OUTPUT_BLOCK_NUMBER,
 	OUTPUT_GAS_USED
 };
+
+/* NULL when the field is not there. */
+static const Interval *
+interval_field(const struct evm_json *json, const char *name)
+{
+	const char *text = flow_json_string(json, "expires_in");
+	Interval *interval;
+
+	if (text == NULL)
+		return NULL;
+	interval =
+		DatumGetIntervalP(DirectFunctionCall3(interval_in, CStringGetDatum(text),
+											  ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+	if (!relay_is_ahead(interval))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("step \"%s\": field \"expires_in\" must be above 0", name)));
+	return interval;
+}
 
 static void
 check(const struct evm_json *json, const char *name)
@@ -80,6 +100,7 @@ check(const struct evm_json *json, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("step \"%s\": field \"args\" goes with contract and function", name)));
+	(void) interval_field(json, name);
 }
 
 static void
@@ -152,6 +173,7 @@ load(struct flow_definition *definition, struct flow_step *step, const struct ev
 	step->simulate = string_or(json, "simulate", "auto");
 	evm_json_integer(evm_json_object_get(json, "confirmations"), &confirmations);
 	step->confirmations = confirmations;
+	step->expires_in = interval_field(json, step->name);
 
 	step->values = flow_expression_create(definition, step);
 	if (step->target.item != NULL)
@@ -232,7 +254,7 @@ fill_payload(struct relay_send *send, struct flow_run *run, const struct flow_st
 }
 
 static struct relay_send *
-make_send(struct flow_run *run, struct flow_step *step)
+make_send(struct flow_run *run, struct flow_step *step, const struct relay_grants *grants)
 {
 	struct relay_send *send = palloc0(sizeof(struct relay_send));
 
@@ -246,6 +268,7 @@ make_send(struct flow_run *run, struct flow_step *step)
 	send->step = step->name;
 	send->wait_for = step->wait_for;
 	send->confirmations = step->confirmations;
+	send->valid_until = relay_valid_until(step->expires_in, grants);
 	fill_payload(send, run, step);
 	return send;
 }
@@ -343,7 +366,7 @@ prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 		problem = use_relayer(run, step, &known, &address);
 	if (problem == NULL)
 	{
-		send = make_send(run, step);
+		send = make_send(run, step, pool != NULL ? NULL : flow_account_find(step->relayer)->grants);
 		if (pool != NULL)
 			(void) flow_account_choose(send, pool, &known, &address, &problem);
 	}

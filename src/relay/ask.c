@@ -253,15 +253,19 @@ put_questions(struct relay_process *process, struct questions *questions, struct
 {
 	bool prices = view->candidate_count > 0;
 	bool active = view->candidate_count > 0 || view->nonce_count > 0;
+	bool again = false;
 	int i;
 
-	for (i = 0; i < view->nonce_count && !prices; i++)
-		prices =
+	for (i = 0; i < view->nonce_count && !again; i++)
+		again =
 			relay_needs_noop(&view->nonces[i]) || relay_may_need_bump(process, &view->nonces[i]);
+	prices = prices || again;
 	if (active && head_is_overdue(process, view->now))
 		questions->head = ask(questions, "eth_getBlockByNumber", "[\"latest\",false]");
+	/* Another payload is signed only where it is known that none is in a block. */
 	questions->receipts = view->nonce_count > 0 &&
-		(process->ask_again || questions->head >= 0 || process->asked_head != process->head_number);
+		(process->ask_again || again || questions->head >= 0 ||
+		 process->asked_head != process->head_number);
 	ask_keys(process, questions, view);
 	if (prices && quote_is_stale(process, view->now))
 		ask_fees(process, questions);

@@ -50,7 +50,9 @@ static struct db_statement load_raw = {
 		" WHERE a.chain_id = $1 AND a.address = $2::rflow.address AND a.nonce = $3"
 		"   AND a.attempt = $4"
 		"   AND NOT COALESCE(r.paused, false)"
-		"   AND (a.kind = 'noop' OR (t.intent = 'send' AND t.error IS NULL))",
+		"   AND (a.kind = 'noop'"
+		"        OR (t.intent = 'send' AND t.error IS NULL"
+		"            AND (t.valid_until IS NULL OR t.valid_until > pg_catalog.clock_timestamp())))",
 	.types = {INT8OID, TEXTOID, INT8OID, INT4OID},
 	.count = 4,
 };

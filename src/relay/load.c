@@ -50,10 +50,15 @@ static struct db_statement load_due = {
 		"                  FROM rflow_private.due d"
 		"                 WHERE d.kind = 'send' AND d.owner = r.name"
 		"                 ORDER BY d.wake_at, d.id"
-		"                 LIMIT 1)"
+		"                 LIMIT 1),"
+		"       (SELECT d.wake_at"
+		"          FROM rflow_private.due d"
+		"         WHERE d.kind = 'expire' AND d.owner = $2"
+		"         ORDER BY d.wake_at, d.id"
+		"         LIMIT 1)"
 		"  FROM pg_catalog.unnest($1) AS r (name)",
-	.types = {TEXTARRAYOID},
-	.count = 1,
+	.types = {TEXTARRAYOID, TEXTOID},
+	.count = 2,
 };
 
 static struct db_statement load_keys = {
@@ -96,6 +101,7 @@ static struct db_statement load_candidates = {
 		"                      ORDER BY d.wake_at, d.id"
 		"                      LIMIT r.room) d"
 		"  JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
+		" WHERE t.valid_until IS NULL OR t.valid_until > $3"
 		" ORDER BY t.id",
 	.types = {TEXTARRAYOID, INT4ARRAYOID, TIMESTAMPTZOID},
 	.count = 3,
@@ -246,11 +252,13 @@ names_of(struct relay_process *process, bool (*chosen)(struct relay_account *acc
 static void
 read_due(MemoryContext context, struct relay_process *process)
 {
-	Datum parameters[1];
+	Datum parameters[2];
 	uint64 rows;
 	uint64 row;
 
+	process->first_expiry = 0;
 	parameters[0] = PointerGetDatum(names_of(process, NULL, NULL));
+	parameters[1] = CStringGetTextDatum(process->network);
 	rows = relay_fetch(context, &load_due, parameters);
 	for (row = 0; row < rows; row++)
 	{
@@ -260,6 +268,8 @@ read_due(MemoryContext context, struct relay_process *process)
 
 		account->has_due = !isnull;
 		account->first_due = isnull ? 0 : DatumGetTimestampTz(value);
+		value = db_value(row, 3, &isnull);
+		process->first_expiry = isnull ? 0 : DatumGetTimestampTz(value);
 	}
 }
 

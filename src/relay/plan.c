@@ -213,7 +213,8 @@ plan_nonce(struct planner *planner, struct relay_nonce *nonce)
 {
 	bool needs_noop = relay_needs_noop(nonce);
 
-	if (nonce->finding == RELAY_FOUND || nonce->account == NULL || nonce->account->paused)
+	if (nonce->finding == RELAY_FOUND || nonce->finding == RELAY_NOTHING_ASKED ||
+		nonce->account == NULL || nonce->account->paused)
 		return;
 	if (!needs_noop && !relay_may_need_bump(planner->process, nonce))
 		return;

@@ -35,7 +35,7 @@ static struct db_statement read_members = {
 		"       l.cost + pg_catalog.ceil(f.cost * q.sends / GREATEST(f.sends, 1)),"
 		"       ARRAY(SELECT g.grantee::oid"
 		"               FROM rflow.relayer_grants g"
-		"              WHERE g.relayer = r.name)"
+		"              WHERE g.relayer = r.name), r.expires_in"
 		"  FROM rflow.relayer_pools p"
 		"  JOIN rflow.networks n ON n.name = p.network"
 		" CROSS JOIN LATERAL pg_catalog.unnest(p.relayers) WITH ORDINALITY m (relayer, place)"
@@ -132,6 +132,7 @@ read_member(struct relay_member *member, uint64 row)
 	member->load = db_int64(row, 9);
 	(void) word_at(&member->outstanding, row, 10);
 	read_grantees(&member->grants, row, 11);
+	relay_read_expiry(&member->grants, row, 12);
 }
 
 struct relay_pool *
@@ -319,6 +320,8 @@ relay_pool_assign(struct relay_pool *pool, struct relay_send *send,
 		return false;
 	send->pool = pstrdup(pool->name);
 	send->relayer = pstrdup(member->relayer);
+	if (send->valid_until == 0)
+		send->valid_until = relay_valid_until(NULL, &member->grants);
 	send->reason = qualifies ? NULL : relay_pool_reason(pool, &need, member);
 	relay_pool_take(pool, member, &need);
 	if (chosen != NULL)

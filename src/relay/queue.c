@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -49,6 +50,7 @@ enum send_column
 	SEND_CONFIRMATIONS,
 	SEND_REASON,
 	SEND_CREATED_AT,
+	SEND_VALID_UNTIL,
 	SEND_COLUMNS
 };
 
@@ -58,10 +60,10 @@ static struct db_statement queue_sends = {
 		"    INSERT INTO rflow_private.relayer_transactions"
 		"           (id, relayer, pool, network, chain_id, owner, idempotency_key, run_id, step,"
 		"            recipient, value, data, gas_limit, max_fee_per_gas, wait_for, confirmations,"
-		"            reason, state_since, due_at, created_at)"
+		"            reason, state_since, due_at, created_at, valid_until)"
 		"    SELECT id, relayer, pool, network, chain_id, owner, idempotency_key, run_id, step,"
 		"           recipient, value, data, gas_limit, max_fee_per_gas, wait_for, confirmations,"
-		"           reason, created_at, '-infinity', created_at"
+		"           reason, created_at, '-infinity', created_at, valid_until"
 		"      FROM rflow_sends"
 		"        ON CONFLICT (owner, idempotency_key) DO NOTHING"
 		"    RETURNING id, relayer), "
@@ -70,6 +72,16 @@ static struct db_statement queue_sends = {
 		"    SELECT 'send', relayer, '-infinity', pg_catalog.lpad(id::text, 19, '0')"
 		"      FROM added) "
 		"SELECT id FROM added",
+};
+
+/* Only for sends that expire; those that were there already are not. */
+static struct db_statement queue_expiries = {
+	.sql =
+		"INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+		"SELECT 'expire', s.network, s.valid_until, pg_catalog.lpad(s.id::text, 19, '0')"
+		"  FROM rflow_sends s"
+		" WHERE s.valid_until IS NOT NULL"
+		"   AND EXISTS (SELECT FROM rflow_private.relayer_transactions t WHERE t.id = s.id)",
 };
 
 static struct db_statement find_by_key = {
@@ -83,7 +95,7 @@ static struct db_statement find_by_key = {
 
 static struct db_statement find_grants = {
 	.sql =
-		"SELECT g.grantee"
+		"SELECT g.grantee, r.expires_in"
 		"  FROM rflow.relayers r"
 		"  LEFT JOIN rflow.relayer_grants g ON g.relayer = r.name"
 		" WHERE r.name = $1",
@@ -136,6 +148,7 @@ send_descriptor(void)
 		{"confirmations", INT4OID},
 		{"reason", TEXTOID},
 		{"created_at", TIMESTAMPTZOID},
+		{"valid_until", TIMESTAMPTZOID},
 	};
 	MemoryContext before;
 	int i;
@@ -204,6 +217,8 @@ put_send(Tuplestorestate *rows, TupleDesc descriptor, const struct relay_send *s
 	values[SEND_CONFIRMATIONS] = Int32GetDatum(send->confirmations);
 	put_text(values, nulls, SEND_REASON, send->reason);
 	values[SEND_CREATED_AT] = TimestampTzGetDatum(now);
+	nulls[SEND_VALID_UNTIL] = send->valid_until == 0;
+	values[SEND_VALID_UNTIL] = TimestampTzGetDatum(send->valid_until);
 	tuplestore_putvalues(rows, descriptor, values, nulls);
 }
 
@@ -295,6 +310,7 @@ relay_queue(struct relay_send *sends, int count, TimestampTz now)
 {
 	TupleDesc descriptor;
 	Tuplestorestate *rows;
+	bool expires = false;
 	Oid sequence;
 	int i;
 
@@ -311,14 +327,30 @@ relay_queue(struct relay_send *sends, int count, TimestampTz now)
 					 errmsg("idempotency key is longer than %d bytes", RELAY_KEY_MAX_BYTES)));
 		sends[i].id = nextval_internal(sequence, false);
 		sends[i].duplicate = false;
+		expires = expires || sends[i].valid_until != 0;
 		put_send(rows, descriptor, &sends[i], now);
 	}
 	db_register("rflow_sends", descriptor, rows);
 	if (db_execute(&queue_sends, NULL, NULL) != (uint64) count)
 		find_duplicates(sends, count);
+	if (expires)
+		(void) db_execute(&queue_expiries, NULL, NULL);
 	db_unregister("rflow_sends");
 	tuplestore_end(rows);
 	db_wake_at_commit(WAKE_RELAYERS);
+}
+
+void
+relay_read_expiry(struct relay_grants *grants, uint64 row, int column)
+{
+	bool isnull;
+	Datum value = db_value(row, column, &isnull);
+
+	grants->expires_in = NULL;
+	if (isnull)
+		return;
+	grants->expires_in = palloc(sizeof(Interval));
+	*grants->expires_in = *DatumGetIntervalP(value);
 }
 
 struct relay_grants *
@@ -332,16 +364,42 @@ relay_read_grants(const char *relayer)
 	parameters[0] = CStringGetTextDatum(relayer);
 	rows = db_execute(&find_grants, parameters, NULL);
 	grants->exists = rows > 0;
+	if (grants->exists)
+		relay_read_expiry(grants, 0, 2);
 	grants->grantees = palloc(Max(rows, 1) * sizeof(Oid));
 	for (row = 0; row < rows; row++)
 	{
 		bool isnull;
-		Datum grantee = db_value(row, 1, &isnull);
+		Datum value = db_value(row, 1, &isnull);
 
 		if (!isnull)
-			grants->grantees[grants->count++] = DatumGetObjectId(grantee);
+			grants->grantees[grants->count++] = DatumGetObjectId(value);
 	}
 	return grants;
+}
+
+bool
+relay_is_ahead(const Interval *interval)
+{
+	const Interval none = {0};
+
+	return DatumGetBool(
+		DirectFunctionCall2(interval_gt, IntervalPGetDatum(interval), IntervalPGetDatum(&none)));
+}
+
+TimestampTz
+relay_valid_until(const Interval *expires_in, const struct relay_grants *grants)
+{
+	TimestampTz until;
+
+	if (expires_in == NULL && grants != NULL)
+		expires_in = grants->expires_in;
+	if (expires_in == NULL)
+		return 0;
+	until = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
+													TimestampTzGetDatum(GetCurrentTimestamp()),
+													IntervalPGetDatum(expires_in)));
+	return TIMESTAMP_NOT_FINITE(until) ? 0 : until;
 }
 
 bool

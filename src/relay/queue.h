@@ -35,6 +35,7 @@ struct relay_send
 	const char *reason;              /* why it will have to wait; NULL: none is known */
 	const char *wait_for;            /* "none", "sent", "mined", "confirmed" */
 	int confirmations;               /* 0: the network's */
+	TimestampTz valid_until;         /* it expires then; 0: never */
 	int64 id;                        /* filled: id of the transaction */
 	bool duplicate; /* filled: the key was there already, with the same body; id and relayer are
 					   that row's */
@@ -50,13 +51,24 @@ struct relay_send
  */
 extern void relay_queue(struct relay_send *sends, int count, TimestampTz now);
 
-/* Who may use a relayer, as the tables say. */
+/* Who may use a relayer, and what else the tables say of it. */
 struct relay_grants
 {
 	bool exists; /* the relayer */
 	int count;
 	Oid *grantees;
+	Interval *expires_in; /* of what names no time itself; NULL: never */
 };
+
+/* Fills expires_in from a column of the last result. */
+extern void relay_read_expiry(struct relay_grants *grants, uint64 row, int column);
+/* Is it longer than no time? */
+extern bool relay_is_ahead(const Interval *interval);
+/*
+ * When a send that is queued now expires: after expires_in, or when that is NULL after what the
+ * relayer says (grants may be NULL: it is not known yet).  0: never.
+ */
+extern TimestampTz relay_valid_until(const Interval *expires_in, const struct relay_grants *grants);
 
 /*
  * Reads them, palloc'd in the current context.  They change with the definitions (db/wake.h).

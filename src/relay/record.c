@@ -22,7 +22,10 @@
 
 static struct db_statement lock_transactions = {
 	.sql =
-		"SELECT t.id, t.state, t.intent = 'send' AND t.error IS NULL, COALESCE(r.paused, true),"
+		"SELECT t.id, t.state,"
+		"       t.intent = 'send' AND t.error IS NULL"
+		"       AND (t.valid_until IS NULL OR t.valid_until > pg_catalog.clock_timestamp()),"
+		"       COALESCE(r.paused, true),"
 		"       COALESCE(t.due_at = 'infinity', false) OR w.detached_at IS NOT NULL"
 		"  FROM rflow_private.relayer_transactions t"
 		"  LEFT JOIN rflow.relayers r ON r.name = t.relayer"

@@ -24,7 +24,7 @@ struct relay_lock
 	int64 id;
 	bool locked; /* false: somebody else holds it, or it is gone */
 	enum relay_state state;
-	bool wanted; /* intent is 'send', and nothing says that it can never run */
+	bool wanted; /* intent is 'send', it has not expired, nothing says that it can never run */
 	bool paused; /* its relayer is */
 	bool held;   /* the block of the event that caused it was replaced: not to be signed first */
 };

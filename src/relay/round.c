@@ -15,6 +15,7 @@
 #include "db/shmem.h"
 #include "relay/ask.h"
 #include "relay/broadcast.h"
+#include "relay/expire.h"
 #include "relay/load.h"
 #include "relay/lookback.h"
 #include "relay/move.h"
@@ -181,6 +182,9 @@ relay_round(struct relay_process *process, bool signing_held)
 	if (process->look_back && relay_look_back(process))
 		view = relay_load_view(process, signing_held);
 	if (view != NULL && relay_move_queued(process, now))
+		view = relay_load_view(process, signing_held);
+	/* What is not known here may have been paid: nothing is given up while signing is held. */
+	if (view != NULL && !signing_held && relay_expire(process, now))
 		view = relay_load_view(process, signing_held);
 	if (view == NULL)
 		return;

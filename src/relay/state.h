@@ -211,6 +211,8 @@ struct relay_process
 				char problem[RELAY_PROBLEM_BYTES]);
 	void *context;
 
+	TimestampTz first_expiry; /* of its transactions; 0: none expires */
+
 	/* The newest block, from the watcher's table or, when that stands still, asked for. */
 	int64 head_number; /* -1: none known */
 	bool head_is_ours; /* asked for by this process */
