@@ -27,7 +27,7 @@ COMMENT ON TABLE rflow_private.dealt_with IS 'Failures that somebody has dealt w
 CREATE VIEW rflow.operator_log WITH (security_barrier) AS
 SELECT l.at, l.who, l.acting_as, l.verb, l.subject, l.reason, l.detail, l.outcome
 FROM rflow_private.operator_log l
-WHERE rflow_private.may_see(l.owner) OR l.who = session_user
+WHERE rflow_private.may_see(l.owner) OR l.acting_as = current_user
 ORDER BY l.id;
 COMMENT ON VIEW rflow.operator_log IS 'Every verb that was used: who, on what, why, and what came of it. Written in the transaction of the verb';
 COMMENT ON COLUMN rflow.operator_log.at IS 'When';

@@ -89,7 +89,7 @@ static struct db_statement resolve_by_id = {
 		"UPDATE rflow_private.incidents i"
 		"   SET resolved_at = pg_catalog.clock_timestamp()"
 		" WHERE i.id = $1 AND i.resolved_at IS NULL"
-		"RETURNING i.kind, i.subject",
+		" RETURNING i.kind, i.subject",
 	.types = {INT8OID},
 	.count = 1,
 };

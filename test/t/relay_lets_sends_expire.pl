@@ -75,7 +75,7 @@ state_is(6, 'broadcast');
 my $hash = sql("SELECT a.transaction_hash FROM rflow.attempts a JOIN rflow.transactions t ON t.id = a.transaction_id "
 	  . "WHERE t.idempotency_key = 'payment 5' AND a.kind = 'send'");
 is($chain->rpc('eth_getTransactionByHash', $hash), undef, 'no node has ever seen the payload');
-state_is(5, 'signed');
+state_is(5, 'broadcast');
 is(sql("SELECT intent FROM rflow.transactions WHERE idempotency_key = 'payment 5'"), 'expire', 'it has not expired yet');
 $chain->mine(1);
 state_is(5, 'expired');
@@ -104,7 +104,7 @@ $chain->mine(1);
 state_is(9, 'confirmed');
 
 # By the verb; and of a run, which is told.
-my $tenth = submit($node, 'hot', 10);
+my ($tenth) = submit($node, 'hot', 10);
 state_is(10, 'broadcast');
 is(sql("SELECT rflow.expire_transaction($tenth, 'by hand')"), 'expiring', 'the verb says what comes first');
 poll_until($node, noops(), 4);
