@@ -1,10 +1,12 @@
 /*
  * expire.c
- *	  Transactions whose time is over: what was not signed ends, of the rest a no-op takes the nonce.
+ *	  Transactions whose time is over: what was not signed ends, of the rest a no-op takes the
+ *	  nonce.
  *
- * It is the same as rflow.expire_transaction(), done by the row of rflow_private.due that was queued
- * with the transaction.  This alone would be late by as much as a round takes; so the transaction
- * that signs, and the look at what to broadcast, compare valid_until with the clock themselves.
+ * It is the same as rflow.expire_transaction(), done by the row of rflow_private.due that was
+ * queued with the transaction.  This alone would be late by as much as a round takes; so the
+ * transaction that signs, and the look at what to broadcast, compare valid_until with the clock
+ * themselves.
  */
 #include "postgres.h"
 
