@@ -67,7 +67,9 @@ CREATE TABLE rflow.relayers (
 	bump_blocks integer NOT NULL DEFAULT 3
 		CONSTRAINT relayers_bump_blocks_check CHECK (bump_blocks BETWEEN 1 AND 1000),
 	expires_in interval
-		CONSTRAINT relayers_expires_in_check CHECK (expires_in > '0')
+		CONSTRAINT relayers_expires_in_check CHECK (expires_in > '0'),
+	low_balance numeric
+		CONSTRAINT relayers_low_balance_check CHECK (low_balance > 0 AND low_balance = trunc(low_balance) AND low_balance < 2::numeric ^ 256)
 );
 COMMENT ON TABLE rflow.relayers IS 'Accounts that send transactions. The key is a reference that the relayer process resolves; it is never stored here';
 COMMENT ON COLUMN rflow.relayers.name IS 'Name by which workflows refer to it; cannot be changed';
@@ -77,6 +79,7 @@ COMMENT ON COLUMN rflow.relayers.paused IS 'true holds everything not yet signed
 COMMENT ON COLUMN rflow.relayers.max_in_flight IS 'Nonces that may be signed and not yet mined';
 COMMENT ON COLUMN rflow.relayers.max_fee_per_gas IS 'Cap on the fee per gas, in wei; NULL: none. A transaction that needs more waits and says so';
 COMMENT ON COLUMN rflow.relayers.max_gas_limit IS 'Cap on the gas limit of one transaction; NULL: none';
+COMMENT ON COLUMN rflow.relayers.low_balance IS 'A balance below this many wei is low, until it is a quarter above it: an incident, a line in rflow.stuck, and a notification on rflow_incidents; NULL: never';
 COMMENT ON COLUMN rflow.relayers.bump_blocks IS 'Blocks after which a transaction that is not mined and pays too little is signed again with higher fees';
 COMMENT ON COLUMN rflow.relayers.expires_in IS 'How long a transaction stays worth sending, from when it is queued, unless it says so itself; NULL: for ever. Counts for what is queued from then on';
 
@@ -376,7 +379,8 @@ CREATE TABLE rflow_private.relayer_states (
 	chain_nonce bigint,
 	pending_nonce bigint,
 	observed_at timestamptz,
-	fee_per_gas numeric
+	fee_per_gas numeric,
+	low_since timestamptz
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
 COMMENT ON TABLE rflow_private.relayer_states IS 'Address, balance and nonces of each relayer as last seen on chain, and why it signs nothing';
 

@@ -248,7 +248,9 @@ SELECT i.kind, i.subject, i.network, i.workflow, i.since, i.reason,
 	NULL::integer AS blocking_pid
 FROM rflow_private.incidents i
 LEFT JOIN rflow.workflows w ON w.name = i.workflow
-WHERE i.resolved_at IS NULL AND rflow_private.may_see(w.owner);
+WHERE i.resolved_at IS NULL AND rflow_private.may_see(w.owner)
+	-- It is over by itself: rflow_private.low_relayers has the balance of now.
+	AND i.kind <> 'low-balance';
 COMMENT ON VIEW rflow_private.open_incidents IS 'Incidents that nobody has resolved';
 
 -- Workers pass over rows that others have locked, so a lock shows in what does not happen, not in a wait. Reading
@@ -316,6 +318,8 @@ UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.disabled_networks
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_relayers
+UNION ALL
+SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.low_relayers
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_transactions
 UNION ALL

@@ -83,11 +83,13 @@ SELECT r.name AS relayer, r.network, s.address, s.balance,
 		FROM rflow_private.due d
 		WHERE d.kind = 'send' AND d.owner = r.name) AS queued,
 	r.paused,
-	s.problem, s.problem_since, s.observed_at
+	s.problem, s.problem_since, s.observed_at,
+	r.low_balance, s.low_since, b.per_hour AS burn_per_hour, round(s.balance / nullif(b.per_hour, 0), 1) AS hours_left
 FROM rflow.relayers r
 JOIN rflow.networks w ON w.name = r.network
 LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name
 LEFT JOIN rflow_private.relayer_keys k ON k.chain_id = w.chain_id AND k.address = s.address
+LEFT JOIN rflow_private.relayer_burns b ON b.relayer = r.name
 WHERE rflow_private.may_see(NULL)
 	OR EXISTS (SELECT
 		FROM rflow.relayer_grants g
@@ -106,5 +108,9 @@ COMMENT ON COLUMN rflow.relayer_status.paused IS 'Whether it is held (UPDATE rfl
 COMMENT ON COLUMN rflow.relayer_status.problem IS 'Why it signs nothing, or not everything';
 COMMENT ON COLUMN rflow.relayer_status.problem_since IS 'Since when';
 COMMENT ON COLUMN rflow.relayer_status.observed_at IS 'When the chain was last asked';
+COMMENT ON COLUMN rflow.relayer_status.low_balance IS 'Below this its balance is low (rflow.relayers)';
+COMMENT ON COLUMN rflow.relayer_status.low_since IS 'Since when it is; NULL: it is not, or is a quarter above it again';
+COMMENT ON COLUMN rflow.relayer_status.burn_per_hour IS 'What the account has spent in an hour, in wei: value and gas of what was mined in the last day';
+COMMENT ON COLUMN rflow.relayer_status.hours_left IS 'How long the balance lasts at that pace';
 
 GRANT SELECT ON rflow.transactions, rflow.attempts, rflow.relayer_status TO PUBLIC;

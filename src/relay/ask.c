@@ -15,6 +15,7 @@
 #include "db/shmem.h"
 #include "evm/word.h"
 #include "relay/broadcast.h"
+#include "relay/funds.h"
 #include "relay/put.h"
 #include "rpc/client.h"
 
@@ -56,6 +57,7 @@ struct questions
 	int priority;
 	int gas_price;
 	bool receipts;
+	bool watch; /* balances of those that are watched */
 	struct key_questions *keys;
 };
 
@@ -173,13 +175,15 @@ ask_key(struct questions *questions, struct key_questions *key_questions,
 
 /* To sign, and beside receipts, since a count says whether something else has used a nonce. */
 static bool
-needs_counts(const struct questions *questions, const struct relay_view *view,
-			 const struct relay_key *key)
+needs_counts(const struct relay_process *process, const struct questions *questions,
+			 const struct relay_view *view, const struct relay_key *key)
 {
 	int i;
 
 	if (!key->owned || !key->observed)
 		return key->owned;
+	if (questions->watch && relay_is_watched(process, key))
+		return true;
 	for (i = 0; i < view->candidate_count; i++)
 		if (view->candidates[i].account->key == key)
 			return true;
@@ -200,7 +204,7 @@ ask_keys(struct relay_process *process, struct questions *questions, struct rela
 		struct relay_key *key = process->keys[i];
 
 		questions->keys[i].latest = -1;
-		if (needs_counts(questions, view, key))
+		if (needs_counts(process, questions, view, key))
 			ask_key(questions, &questions->keys[i], key);
 	}
 }
@@ -266,6 +270,7 @@ put_questions(struct relay_process *process, struct questions *questions, struct
 	questions->receipts = view->nonce_count > 0 &&
 		(process->ask_again || again || questions->head >= 0 ||
 		 process->asked_head != process->head_number);
+	questions->watch = relay_watch_is_due(process, view->now);
 	ask_keys(process, questions, view);
 	if (prices && quote_is_stale(process, view->now))
 		ask_fees(process, questions);
@@ -525,6 +530,8 @@ relay_ask(struct relay_process *process, struct relay_view *view)
 	read_head(process, &questions, now);
 	read_fees(process, &questions, now);
 	read_keys(process, &questions);
+	if (questions.watch)
+		relay_note_watch(process, now);
 	for (i = 0; i < view->nonce_count; i++)
 	{
 		read_receipts(&questions, &view->nonces[i]);

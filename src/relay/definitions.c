@@ -30,10 +30,15 @@ static struct db_statement load_network = {
 
 static struct db_statement load_accounts = {
 	.sql =
-		"SELECT name, signer, paused, max_in_flight, max_fee_per_gas, max_gas_limit, bump_blocks"
-		"  FROM rflow.relayers"
-		" WHERE network = $1"
-		" ORDER BY name",
+		"SELECT r.name, r.signer, r.paused, r.max_in_flight, r.max_fee_per_gas, r.max_gas_limit,"
+		"       r.bump_blocks, r.low_balance, s.low_since IS NOT NULL,"
+		"       r.low_balance IS NOT NULL OR EXISTS (SELECT"
+		"                                              FROM rflow.relayer_pools p"
+		"                                             WHERE r.name = ANY (p.relayers))"
+		"  FROM rflow.relayers r"
+		"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
+		" WHERE r.network = $1"
+		" ORDER BY r.name",
 	.types = {TEXTOID},
 	.count = 1,
 };
@@ -66,7 +71,8 @@ read_network(struct relay_process *process)
 	process->rpc_timeout_ms = (int) db_int64(0, 3);
 	process->urls = urls_at(&process->url_count, 4);
 	process->has_pools = DatumGetBool(db_value(0, 5, NULL));
-	process->move_at = 0;
+	process->move_at = process->watched_at = 0;
+	process->watched_head = -2;
 	return true;
 }
 
@@ -86,6 +92,10 @@ read_account(struct relay_account *account, uint64 row)
 	(void) db_value(row, 6, &isnull);
 	account->max_gas_limit = isnull ? 0 : db_int64(row, 6);
 	account->bump_blocks = (int) db_int64(row, 7);
+	value = db_value(row, 8, &isnull);
+	account->has_low_balance = !isnull && db_numeric_word(&account->low_balance, &negative, value);
+	account->was_low = account->is_low = DatumGetBool(db_value(row, 9, NULL));
+	account->watched = DatumGetBool(db_value(row, 10, NULL));
 }
 
 static void

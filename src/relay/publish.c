@@ -17,15 +17,16 @@
 #include "db/statement.h"
 #include "db/wake.h"
 #include "evm/word.h"
+#include "relay/funds.h"
 #include "relay/record.h"
 
 static struct db_statement write_state = {
 	.sql =
 		"INSERT INTO rflow_private.relayer_states AS s"
 		"       (relayer, address, problem, problem_since, balance, chain_nonce, pending_nonce,"
-		"       observed_at, fee_per_gas)"
+		"       observed_at, fee_per_gas, low_since)"
 		"VALUES ($1, $2::rflow.address, $3, CASE WHEN $3 IS NOT NULL THEN $4 END, $5, $6, $7,"
-		"       $4, $8)"
+		"       $4, $8, CASE WHEN $9 THEN $4 END)"
 		"    ON CONFLICT (relayer) DO UPDATE"
 		"   SET address = EXCLUDED.address, problem = EXCLUDED.problem,"
 		"       problem_since = CASE"
@@ -34,9 +35,11 @@ static struct db_statement write_state = {
 		"                       END,"
 		"       balance = EXCLUDED.balance, chain_nonce = EXCLUDED.chain_nonce,"
 		"       pending_nonce = EXCLUDED.pending_nonce, observed_at = EXCLUDED.observed_at,"
-		"       fee_per_gas = COALESCE(EXCLUDED.fee_per_gas, s.fee_per_gas)",
-	.types = {TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, NUMERICOID, INT8OID, INT8OID, NUMERICOID},
-	.count = 8,
+		"       fee_per_gas = COALESCE(EXCLUDED.fee_per_gas, s.fee_per_gas),"
+		"       low_since = CASE WHEN $9 THEN COALESCE(s.low_since, $4) END",
+	.types = {TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, NUMERICOID, INT8OID, INT8OID, NUMERICOID,
+			  BOOLOID},
+	.count = 9,
 };
 
 static struct db_statement same_address = {
@@ -53,7 +56,8 @@ has_changed(const struct relay_account *account)
 	const struct relay_key *key = account->key;
 	const struct relay_told *told = &account->told;
 
-	if (!told->written || strcmp(told->problem, account->problem) != 0 || told->key != key)
+	if (!told->written || strcmp(told->problem, account->problem) != 0 || told->key != key ||
+		account->is_low != account->was_low)
 		return true;
 	return key != NULL && key->observed &&
 		(told->latest != key->latest || told->pending != key->pending ||
@@ -80,8 +84,8 @@ write_account(const struct relay_process *process, struct relay_account *account
 {
 	const struct relay_key *key = account->key;
 	const struct relay_told *told = &account->told;
-	Datum parameters[8] = {0};
-	char nulls[] = "        ";
+	Datum parameters[9] = {0};
+	char nulls[] = "         ";
 
 	parameters[0] = CStringGetTextDatum(account->name);
 	if (key == NULL)
@@ -105,9 +109,11 @@ write_account(const struct relay_process *process, struct relay_account *account
 		parameters[7] = db_word_numeric(&process->quote.max_fee, false);
 	else
 		nulls[7] = 'n';
+	parameters[8] = BoolGetDatum(account->is_low);
 	if ((!told->written || told->key != key) && db_execute(&same_address, parameters, nulls) == 0)
 		db_definitions_changed();
 	(void) db_execute(&write_state, parameters, nulls);
+	relay_tell_low_balance(process, account);
 	note_told(account);
 }
 
@@ -117,6 +123,7 @@ relay_publish(struct relay_process *process)
 	bool changed = false;
 	int i;
 
+	relay_judge_balances(process);
 	for (i = 0; i < process->account_count; i++)
 		changed = changed || has_changed(&process->accounts[i]);
 	if (!changed || !process->begin(process->context, "relayer: status"))

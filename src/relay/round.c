@@ -16,6 +16,7 @@
 #include "relay/ask.h"
 #include "relay/broadcast.h"
 #include "relay/expire.h"
+#include "relay/funds.h"
 #include "relay/load.h"
 #include "relay/lookback.h"
 #include "relay/move.h"
@@ -45,6 +46,7 @@ relay_create(const char *network)
 	process->network = pstrdup(network);
 	process->head_number = process->seen_number = -1;
 	process->asked_head = -1;
+	process->watched_head = -2;
 	return process;
 }
 
@@ -192,7 +194,7 @@ relay_round(struct relay_process *process, bool signing_held)
 	if (process->retry_at > now)
 		relay_wake_by(process, process->retry_at);
 	else if (view->nonce_count > 0 || view->candidate_count > 0 || signing_held ||
-			 has_unobserved(process))
+			 has_unobserved(process) || relay_watch_is_due(process, now))
 		work(process, view, signing_held);
 	relay_publish(process);
 }

@@ -85,6 +85,11 @@ struct relay_account
 	struct evm_word cap; /* of the fee per gas */
 	int64 max_gas_limit; /* 0: none */
 	int bump_blocks;
+	bool has_low_balance;
+	struct evm_word low_balance; /* wei */
+	bool was_low;                /* as the tables say */
+	bool is_low;
+	bool watched;          /* its balance counts, whether it sends or not */
 	struct relay_key *key; /* NULL while there is none: problem says why */
 	bool has_due;          /* something is queued */
 	TimestampTz first_due;
@@ -232,6 +237,8 @@ struct relay_process
 	int64 quoted_head;
 	TimestampTz quoted_at;
 
+	int64 watched_head; /* balances were asked at this one, for whom they count; -2: never */
+	TimestampTz watched_at;
 	TimestampTz move_at;  /* queued sends of pools change their relayer no earlier; 0: at once */
 	int failures;         /* rounds in a row in which no node answered */
 	TimestampTz retry_at; /* not before, after a failure */
