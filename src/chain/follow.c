@@ -15,10 +15,11 @@
 #define FIRST_CONTACT_HEADERS 128
 /* Headers asked for in one batch while looking for a fork. */
 #define FORK_STEP 16
-/* Polls in a row that have to show another branch before it is adopted. */
-#define RIVAL_POLLS 3
-/* The same, and for how long they must have, while the node goes back and forth. */
-#define RIVAL_POLLS_UNSTEADY 20
+/* Polls in a row that have to show another branch before it is adopted: one that is higher … */
+#define RIVAL_POLLS_HIGHER 3
+/* … and one that is as high: two nodes that take turns at random are not to look like it. */
+#define RIVAL_POLLS_EQUAL 20
+/* For how long they must have shown it, while the node goes back and forth. */
 #define RIVAL_UNSTEADY_MS 10000
 /* For how long a node is distrusted that has gone back to a branch that it had left. */
 #define UNSTEADY_MS (10 * 60 * 1000)
@@ -296,12 +297,19 @@ was_left(const struct chain *chain, const struct evm_hash *first)
 	return false;
 }
 
+static int
+polls_needed(const struct chain *chain, const struct chain_header *head, TimestampTz now)
+{
+	return head->number > chain->tip && chain->unsteady_until <= now ? RIVAL_POLLS_HIGHER
+																	 : RIVAL_POLLS_EQUAL;
+}
+
 /*
- * Counts that the node has shown another branch, which begins with that block; true when that was
- * often enough to believe it.
+ * Counts that the node has shown another branch, which begins with the block first; true when that
+ * was often enough to believe it.
  */
 static bool
-is_settled(struct chain *chain, const struct evm_hash *first)
+is_settled(struct chain *chain, const struct chain_header *head, const struct evm_hash *first)
 {
 	TimestampTz now = GetCurrentTimestamp();
 
@@ -314,23 +322,22 @@ is_settled(struct chain *chain, const struct evm_hash *first)
 	chain->rival_polls++;
 	if (was_left(chain, first))
 		chain->unsteady_until = TimestampTzPlusMilliseconds(now, UNSTEADY_MS);
-	if (chain->unsteady_until <= now)
-		return chain->rival_polls >= RIVAL_POLLS;
-	return chain->rival_polls >= RIVAL_POLLS_UNSTEADY &&
-		TimestampDifferenceExceeds(chain->rival_since, now, RIVAL_UNSTEADY_MS);
+	return chain->rival_polls >= polls_needed(chain, head, now) &&
+		(chain->unsteady_until <= now ||
+		 TimestampDifferenceExceeds(chain->rival_since, now, RIVAL_UNSTEADY_MS));
 }
 
 static struct chain_update
-rival(const struct chain *chain, int64 fork)
+rival(const struct chain *chain, const struct chain_header *head, int64 fork)
 {
+	TimestampTz now = GetCurrentTimestamp();
+
 	return failure(CHAIN_RIVAL,
 				   "the node shows another branch above block " INT64_FORMAT
 				   ": it is adopted when it has come %d times in a row%s",
-				   fork,
-				   chain->unsteady_until > GetCurrentTimestamp() ? RIVAL_POLLS_UNSTEADY
-																 : RIVAL_POLLS,
-				   chain->unsteady_until > GetCurrentTimestamp()
-					   ? ", since the node goes back and forth between branches"
+				   fork, polls_needed(chain, head, now),
+				   chain->unsteady_until > now
+					   ? " for ten seconds, since the node goes back and forth between branches"
 					   : "");
 }
 
@@ -394,8 +401,8 @@ jump_ahead(struct chain *chain, struct rpc_client *client, const struct chain_he
 
 	if (fork == -2)
 		return failure(CHAIN_NO_ANSWER, "%s", why);
-	if (fork < tip && !is_settled(chain, &first))
-		return rival(chain, fork);
+	if (fork < tip && !is_settled(chain, head, &first))
+		return rival(chain, head, fork);
 	if (fork == -1)
 		return too_deep(chain);
 	if (fork < tip)
@@ -475,8 +482,8 @@ chain_connect(struct chain *chain, struct rpc_client *client, const struct chain
 		chain->rival_polls = 0;
 		return take_branch(chain, client, head, fork, CHAIN_NEW_BLOCKS);
 	}
-	if (!is_settled(chain, &first))
-		return rival(chain, fork);
+	if (!is_settled(chain, head, &first))
+		return rival(chain, head, fork);
 	if (fork == -1)
 		return too_deep(chain);
 	left = chain_header_at(chain, fork + 1)->hash;
