@@ -393,7 +393,7 @@ CREATE TABLE rflow_private.relayer_attempts (
 	kind text NOT NULL
 		CONSTRAINT relayer_attempts_kind_check CHECK (kind IN ('send', 'noop')),
 	transaction_hash rflow.hex NOT NULL,
-	raw rflow.hex NOT NULL,
+	raw rflow.hex,
 	gas_limit bigint NOT NULL,
 	gas_price numeric,
 	max_fee_per_gas numeric,
@@ -408,6 +408,7 @@ CREATE TABLE rflow_private.relayer_attempts (
 ) WITH (fillfactor = 60);
 COMMENT ON TABLE rflow_private.relayer_attempts IS 'Every payload that was signed, stored before it was broadcast, and what the node said';
 COMMENT ON COLUMN rflow_private.relayer_attempts.kind IS 'send: the payload; noop: takes the nonce of one that was cancelled, has expired or can never run';
+COMMENT ON COLUMN rflow_private.relayer_attempts.raw IS 'The signed bytes; NULL for one that was found on the chain after a restore and is of a type that the relayer does not sign';
 COMMENT ON COLUMN rflow_private.relayer_attempts.head_number IS 'The newest block when it was signed';
 COMMENT ON COLUMN rflow_private.relayer_attempts.broadcast_at IS 'When a node first took it';
 COMMENT ON COLUMN rflow_private.relayer_attempts.answer IS 'What the node said last, when it did not take it';

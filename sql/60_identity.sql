@@ -12,9 +12,25 @@ CREATE FUNCTION rflow_private.definitions_changed() RETURNS void
 COMMENT ON FUNCTION rflow_private.definitions_changed() IS 'At commit, all workers of this database look at the definitions again';
 REVOKE ALL ON FUNCTION rflow_private.definitions_changed() FROM PUBLIC;
 
-CREATE FUNCTION rflow.readiness() RETURNS text
+CREATE FUNCTION rflow_private.readiness() RETURNS text
 	LANGUAGE c VOLATILE PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'rflow_readiness';
+COMMENT ON FUNCTION rflow_private.readiness() IS 'rflow.readiness(), but for networks that are being reconciled';
+
+CREATE FUNCTION rflow.readiness() RETURNS text
+	LANGUAGE sql VOLATILE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+SELECT CASE WHEN p.status = 'ready' AND r.networks IS NOT NULL
+	THEN 'ready, but signing is held until accounts are reconciled with the chain: network ' || r.networks
+	ELSE p.status END
+FROM (SELECT rflow_private.readiness() AS status) p
+CROSS JOIN (
+	SELECT string_agg(r.network, ', ' ORDER BY r.network) AS networks
+	FROM rflow_private.reconciliations r
+	JOIN rflow.networks n ON n.name = r.network AND n.enabled
+	WHERE r.finished_at IS NULL) r
+$$;
 COMMENT ON FUNCTION rflow.readiness() IS 'ready when workers act in this database, else why they do not';
 
 CREATE FUNCTION rflow.arm() RETURNS TABLE (workflow text, problem text)
@@ -22,6 +38,13 @@ CREATE FUNCTION rflow.arm() RETURNS TABLE (workflow text, problem text)
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
+	IF NOT EXISTS (
+		SELECT
+		FROM rflow_private.identity i
+		JOIN rflow_private.current_identity() c USING (system_identifier, database_oid, timeline, instance_id))
+	THEN
+		PERFORM rflow_private.begin_reconciliation('rflow.arm() was called for a server or database that was not armed', true);
+	END IF;
 	INSERT INTO rflow_private.identity AS i
 		(system_identifier, database_oid, timeline, instance_id, armed_by)
 	SELECT c.system_identifier, c.database_oid, c.timeline, c.instance_id, quote_ident(session_user)::regrole
@@ -37,7 +60,7 @@ BEGIN
 	RETURN QUERY SELECT p.workflow, p.problem FROM rflow_private.check_workflows() p;
 END
 $$;
-COMMENT ON FUNCTION rflow.arm() IS 'Lets the workers of this server act in this database; a copy of either has to be armed anew. Checks every workflow, and returns and disables those that fail';
+COMMENT ON FUNCTION rflow.arm() IS 'Lets the workers of this server act in this database; a copy of either has to be armed anew. Where the database has been in contact with a chain, its accounts are reconciled before anything is signed. Checks every workflow, and returns and disables those that fail';
 REVOKE ALL ON FUNCTION rflow.arm() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rflow.arm() TO rflow_admin;
 

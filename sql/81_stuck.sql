@@ -16,7 +16,7 @@ CREATE VIEW rflow_private.stuck_database WITH (security_barrier) AS
 SELECT 'database'::text AS kind, current_database()::text AS subject, NULL::text AS network, NULL::text AS workflow,
 	NULL::timestamptz AS since, d.reason,
 	CASE
-		WHEN d.reason LIKE 'ready,%' THEN 'See rflow.relayer_status; rflow.arm() accepts the new timeline'
+		WHEN d.reason LIKE 'ready,%' THEN 'It goes on by itself unless rflow.unmatched_transactions has rows; rflow.reconciliations shows how far it is'
 		WHEN d.reason LIKE 'disarmed%' THEN 'SELECT * FROM rflow.arm()'
 		WHEN d.reason LIKE 'a copy%' THEN 'SELECT * FROM rflow.arm(), once nothing acts in the other one'
 		WHEN d.reason LIKE 'rflow.enabled%' THEN 'Set rflow.enabled = on in the configuration and reload it'
@@ -29,6 +29,16 @@ FROM (
 	SELECT 'rflow.enabled is off' WHERE NOT current_setting('rflow.enabled')::boolean) d
 WHERE d.reason IS NOT NULL;
 COMMENT ON VIEW rflow_private.stuck_database IS 'Why no worker acts in this database';
+
+CREATE VIEW rflow_private.stuck_unmatched WITH (security_barrier) AS
+SELECT 'unmatched transaction'::text AS kind, u.transaction_hash::text AS subject, u.network, NULL::text AS workflow,
+	u.found_at AS since,
+	format('account %s has sent it with nonce %s, in block %s, and no send of this database explains it: signing is held',
+		u.address, u.nonce, u.block_number) AS reason,
+	format('Find out what it was: runs under way may still come to it; then SELECT rflow.dismiss_unmatched(%L, ''why'')', u.transaction_hash) AS what_to_do,
+	NULL::integer AS blocking_pid
+FROM rflow.unmatched_transactions u;
+COMMENT ON VIEW rflow_private.stuck_unmatched IS 'What was found on the chain after a restore and holds signing';
 
 CREATE VIEW rflow_private.stuck_workers WITH (security_barrier) AS
 SELECT 'worker'::text AS kind, concat_ws(' ', s.kind, coalesce(s.network, CASE WHEN s.kind = 'executor' THEN s.index::text END)) AS subject,
@@ -306,6 +316,8 @@ COMMENT ON VIEW rflow_private.blocked_workers IS 'Workers that wait for a lock a
 
 CREATE VIEW rflow.stuck WITH (security_barrier) AS
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_database
+UNION ALL
+SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_unmatched
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_workers
 UNION ALL

@@ -180,7 +180,7 @@ needs_counts(const struct relay_process *process, const struct questions *questi
 {
 	int i;
 
-	if (!key->owned || !key->observed)
+	if (!key->owned || !key->observed || key->held)
 		return key->owned;
 	if (questions->watch && relay_is_watched(process, key))
 		return true;
@@ -264,7 +264,7 @@ put_questions(struct relay_process *process, struct questions *questions, struct
 		again =
 			relay_needs_noop(&view->nonces[i]) || relay_may_need_bump(process, &view->nonces[i]);
 	prices = prices || again;
-	if (active && head_is_overdue(process, view->now))
+	if (process->reconciling || (active && head_is_overdue(process, view->now)))
 		questions->head = ask(questions, "eth_getBlockByNumber", "[\"latest\",false]");
 	/* Another payload is signed only where it is known that none is in a block. */
 	questions->receipts = view->nonce_count > 0 &&

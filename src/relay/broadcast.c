@@ -48,7 +48,7 @@ static struct db_statement load_raw = {
 		"  JOIN rflow_private.relayer_transactions t ON t.id = a.transaction_id"
 		"  LEFT JOIN rflow.relayers r ON r.name = t.relayer"
 		" WHERE a.chain_id = $1 AND a.address = $2::rflow.address AND a.nonce = $3"
-		"   AND a.attempt = $4"
+		"   AND a.attempt = $4 AND a.raw IS NOT NULL"
 		"   AND NOT COALESCE(r.paused, false)"
 		"   AND (a.kind = 'noop'"
 		"        OR (t.intent = 'send' AND t.error IS NULL"

@@ -43,6 +43,15 @@ static struct db_statement load_accounts = {
 	.count = 1,
 };
 
+static struct db_statement load_reconciliation = {
+	.sql =
+		"SELECT from_block"
+		"  FROM rflow_private.reconciliations"
+		" WHERE network = $1 AND finished_at IS NULL",
+	.types = {TEXTOID},
+	.count = 1,
+};
+
 static char **
 urls_at(int *count, int column)
 {
@@ -113,6 +122,21 @@ read_accounts(struct relay_process *process)
 		read_account(&process->accounts[row], row);
 }
 
+/* An operator, a promotion or a nonce that nothing explains may have begun one. */
+static void
+read_reconciliation(struct relay_process *process)
+{
+	Datum parameters[1];
+	int i;
+
+	parameters[0] = CStringGetTextDatum(process->network);
+	process->reconciling =
+		relay_fetch(process->config_context, &load_reconciliation, parameters) == 1;
+	process->restored_block = process->reconciling ? db_int64(0, 1) : -1;
+	for (i = 0; i < process->key_count; i++)
+		process->keys[i]->held = process->reconciling;
+}
+
 /* Keys of signers that no relayer names any more leave the memory. */
 static void
 forget_unused_keys(const struct relay_process *process)
@@ -165,7 +189,10 @@ relay_load_definitions(struct relay_process *process)
 		return false;
 	found = read_network(process);
 	if (found)
+	{
 		read_accounts(process);
+		read_reconciliation(process);
+	}
 	db_commit();
 	forget_unused_keys(process);
 	if (!found)

@@ -397,7 +397,7 @@ static bool
 may_sign(struct relay_account *account, int room)
 {
 	return account->has_due && !account->paused && account->key != NULL && account->key->owned &&
-		room > 0;
+		!account->key->held && room > 0;
 }
 
 static void

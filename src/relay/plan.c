@@ -214,7 +214,7 @@ plan_nonce(struct planner *planner, struct relay_nonce *nonce)
 	bool needs_noop = relay_needs_noop(nonce);
 
 	if (nonce->finding == RELAY_FOUND || nonce->finding == RELAY_NOTHING_ASKED ||
-		nonce->account == NULL || nonce->account->paused)
+		nonce->account == NULL || nonce->account->paused || nonce->key->held)
 		return;
 	if (!needs_noop && !relay_may_need_bump(planner->process, nonce))
 		return;
@@ -393,6 +393,8 @@ plan_key(struct planner *planner, struct relay_key *key)
 	int in_flight = key->in_flight;
 	int i;
 
+	if (key->held)
+		return;
 	if (key->held_until > view->now)
 	{
 		relay_wake_by(planner->process, key->held_until);
@@ -417,7 +419,7 @@ plan_key(struct planner *planner, struct relay_key *key)
 	}
 }
 
-/* Only the timeline differs: the chain may know of payments that this database does not. */
+/* The chain may know of payments that this database does not. */
 static void
 say_held(struct relay_process *process)
 {
@@ -426,8 +428,8 @@ say_held(struct relay_process *process)
 	for (i = 0; i < process->account_count; i++)
 		if (process->accounts[i].key != NULL && process->accounts[i].has_due)
 			strlcpy(process->accounts[i].problem,
-					"signing is held: this server was promoted or restored to an earlier time; "
-					"compare its transactions with the chain, then call rflow.arm()",
+					"signing is held: this server was promoted or restored to an earlier time, and "
+					"its accounts are about to be reconciled",
 					RELAY_PROBLEM_BYTES);
 }
 

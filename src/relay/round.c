@@ -22,6 +22,7 @@
 #include "relay/move.h"
 #include "relay/plan.h"
 #include "relay/publish.h"
+#include "relay/reconcile.h"
 #include "relay/settle.h"
 #include "relay/sign.h"
 
@@ -72,7 +73,9 @@ note_problems(struct relay_process *process, TimestampTz now)
 		struct relay_account *account = &process->accounts[i];
 		bool usable = account->key != NULL && account->key->owned;
 
-		if (usable && !account->has_due)
+		if (usable && account->key->held && account->problem[0] == '\0')
+			relay_say_held(process, account->key, "the account is about to be reconciled");
+		if (usable && !account->has_due && !account->key->held)
 			account->problem[0] = '\0';
 		if (!account->has_due)
 			continue;
@@ -159,12 +162,31 @@ work(struct relay_process *process, struct relay_view *view, bool signing_held)
 
 	if (!relay_ask(process, view) || !relay_verify(process, view) || !relay_settle(process, view))
 		return;
+	if (process->reconciling && !view->signing_held && !relay_reconcile(process, view))
+		return;
 	plan = relay_make_plan(process, view);
 	signed_now = relay_sign(process, plan);
 	if (signed_now < 0)
 		return;
 	process->progress = process->progress || signed_now > 0;
 	send_out(process, view, signed_now, signing_held);
+}
+
+/* False when this round is over: all accounts go on, and the definitions say so. */
+static bool
+load_holds(struct relay_process *process)
+{
+	int i;
+
+	if (!relay_load_holds(process))
+		return false;
+	for (i = 0; i < process->account_count; i++)
+		if (process->accounts[i].key == NULL || !process->accounts[i].key->owned ||
+			process->accounts[i].key->held)
+			return true;
+	if (relay_end_reconciliation(process))
+		relay_wake_by(process, GetCurrentTimestamp());
+	return false;
 }
 
 void
@@ -178,6 +200,8 @@ relay_round(struct relay_process *process, bool signing_held)
 	if (!relay_load_definitions(process))
 		return;
 	relay_resolve_accounts(process);
+	if (process->reconciling && !load_holds(process))
+		return;
 	view = relay_load_view(process, signing_held);
 	if (view == NULL)
 		return;
@@ -194,7 +218,7 @@ relay_round(struct relay_process *process, bool signing_held)
 	if (process->retry_at > now)
 		relay_wake_by(process, process->retry_at);
 	else if (view->nonce_count > 0 || view->candidate_count > 0 || signing_held ||
-			 has_unobserved(process) || relay_watch_is_due(process, now))
+			 process->reconciling || has_unobserved(process) || relay_watch_is_due(process, now))
 		work(process, view, signing_held);
 	relay_publish(process);
 }

@@ -16,6 +16,7 @@
 #include "db/datum.h"
 #include "db/statement.h"
 #include "evm/address.h"
+#include "relay/reconcile.h"
 #include "relay/record.h"
 
 /* A foreign use is believed only after this many heads, however low the confirmations. */
@@ -153,6 +154,8 @@ settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
 	age = process->head_number - key->suspect_since;
 	if (!nonce->used_at_depth || age < Max(nonce->confirmations, SUSPECT_MIN_BLOCKS))
 		return;
+	if (relay_look_for_nonce(process, key, nonce->nonce))
+		return;
 	failure.message = psprintf("nonce %llu was used by a transaction that is not rflow's",
 							   (unsigned long long) nonce->nonce);
 	if (!relay_record_superseded(nonce->transaction_id, NULL, failure.message, &failure))
@@ -172,7 +175,7 @@ is_suspect(const struct relay_view *view, const struct relay_nonce *nonce)
 {
 	int i;
 
-	if (nonce->finding != RELAY_NO_RECEIPT || !nonce->key->fresh ||
+	if (nonce->finding != RELAY_NO_RECEIPT || !nonce->key->fresh || nonce->key->held ||
 		nonce->key->latest <= nonce->nonce || has_ended(nonce->state))
 		return false;
 	/* One at a time: the lowest of its account. */

@@ -56,6 +56,13 @@ struct relay_key
 	TimestampTz held_until; /* signs nothing before; 0: is not held */
 	bool lacks_funds;       /* … because of that, when it was planned last */
 
+	/* Not reconciled after a promotion or a restore (reconcile.h): signs nothing at all. */
+	bool held;
+	TimestampTz quiet_since; /* the counts are since then what they are; 0: never asked */
+	uint64 quiet_latest;
+	uint64 quiet_pending;
+	int64 counted_block; /* everything that they count is in blocks up to this one */
+
 	/* Its lowest live nonce seems to be used by somebody else: since which head. */
 	bool suspected;
 	uint64 suspect;
@@ -182,7 +189,7 @@ struct relay_view
 	int candidate_count;
 	struct relay_nonce *nonces; /* by address, then nonce */
 	int nonce_count;
-	bool signing_held; /* restored to an earlier time: nothing is signed */
+	bool signing_held; /* the new timeline is not recorded yet: nothing is signed */
 };
 
 struct relay_process
@@ -205,9 +212,12 @@ struct relay_process
 	struct relay_key **keys;
 	int key_count;
 	struct rpc_client *client;
-	bool chain_checked; /* the endpoint has said that it is on our chain */
-	uint64 endpoint;    /* rpc_client_generation() at that time */
-	bool has_genesis;   /* the watcher has been in contact with the chain */
+	bool chain_checked;   /* the endpoint has said that it is on our chain */
+	uint64 endpoint;      /* rpc_client_generation() at that time */
+	bool reconciling;     /* some account is or may be held */
+	int64 restored_block; /* while it is: the newest one of the restored database; -1: none */
+	int scan_blocks;      /* how many are read in a batch; 0: not known yet */
+	bool has_genesis;     /* the watcher has been in contact with the chain */
 	struct evm_hash genesis;
 
 	/* What the process around it does for the round: opens transactions, keeps others off a key. */

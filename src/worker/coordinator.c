@@ -49,6 +49,10 @@ static struct db_statement enabled_networks = {
 		" ORDER BY name",
 };
 
+static struct db_statement accept_timeline = {
+	.sql = "SELECT rflow_private.accept_timeline()",
+};
+
 static bool slots_reported = false;
 
 static void
@@ -132,6 +136,19 @@ want_all(const struct plan *plan)
 	return true;
 }
 
+/*
+ * A promotion or restore: signing is held by a row from now on, which has the newest block of the
+ * restored database.  No watcher has run on the new timeline yet, so that is what the table has.
+ */
+static void
+note_timeline(struct worker *w)
+{
+	if (!worker_begin(w, "recording the new timeline"))
+		return;
+	(void) db_execute(&accept_timeline, NULL, NULL);
+	db_commit();
+}
+
 /* Says which workers are wanted.  False when one of them has no slot. */
 static bool
 want_workers(struct worker *w, struct plan *plan, const struct slot_family *family)
@@ -139,6 +156,8 @@ want_workers(struct worker *w, struct plan *plan, const struct slot_family *fami
 	bool ready = worker_ready(w);
 	bool enough;
 
+	if (ready && w->signing_held)
+		note_timeline(w);
 	if (ready && is_stale(plan))
 	{
 		ready = worker_begin(w, "reading the definitions");

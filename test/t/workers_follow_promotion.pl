@@ -1,4 +1,5 @@
-# On a standby nothing runs; after promotion it does, on another timeline than the one that was armed.
+# On a standby nothing runs; after promotion it does, on another timeline than the one that was armed: signing is held until
+# the accounts are reconciled with the chain, and arming the database again does not skip that.
 use strict;
 use warnings;
 
@@ -14,6 +15,8 @@ my $primary = new_node('primary', init => [ allows_streaming => 1 ]);
 $primary->safe_psql('postgres',
 	"INSERT INTO rflow.networks (name, chain_id, rpc_urls) VALUES ('local', 31337, '{http://127.0.0.1:9}')"
 );
+$primary->safe_psql('postgres',
+	"INSERT INTO rflow.relayers (name, network, signer) VALUES ('hot', 'local', 'env:RFLOW_TEST_KEY')");
 poll_until($primary, $RUNNING, 3);
 $primary->backup('base');
 
@@ -37,12 +40,15 @@ $primary->wait_for_catchup($standby);
 $primary->stop('immediate');
 $standby->promote;
 poll_until($standby, $RUNNING, 3);
-like(
-	$standby->safe_psql('postgres', 'SELECT rflow.readiness()'),
-	qr/^ready, but nothing is signed/,
-	'signing is held after a promotion');
+my $HELD = 'ready, but signing is held until accounts are reconciled with the chain: network local';
+poll_until($standby, 'SELECT rflow.readiness()', $HELD);
+poll_until($standby, "SELECT problem FROM rflow.relayer_status", 'signing is held: the account is about to be reconciled');
 $standby->safe_psql('postgres', 'SELECT rflow.arm()');
-is($standby->safe_psql('postgres', 'SELECT rflow.readiness()'), 'ready', 'until it is armed again');
+is($standby->safe_psql('postgres', 'SELECT rflow.readiness()'), $HELD, 'arming it again does not skip that');
+$standby->restart;
+poll_until($standby, 'SELECT rflow.readiness()', $HELD);
+$standby->safe_psql('postgres', "DELETE FROM rflow.relayers");
+poll_until($standby, 'SELECT rflow.readiness()', 'ready');
 
 $standby->stop('fast');
 done_testing();
