@@ -188,40 +188,86 @@ say_what_is_missing(const struct relay_process *process,
 	return NULL;
 }
 
-/*
- * In an open transaction.  The next nonce is that of the view: the round after an adoption sees
- * the one that this has raised.
- */
-static int
-settle_account(struct relay_process *process, struct relay_account_progress *progress,
-			   TimestampTz now, bool *finished)
+/* A relayer that is not paused, and whose account this process does not have; NULL: there is none. */
+static const struct relay_account *
+find_absent(const struct relay_process *process)
 {
-	const char *missing;
-	int adopted = relay_adopt_found(process, progress);
+	int i;
 
-	*finished = false;
-	if (adopted > 0)
-		return adopted;
-	progress->behind =
-		progress->highest_block >= 0 && !relay_watcher_has_passed(process, progress->highest_block);
-	missing = say_what_is_missing(process, progress, now);
-	if (missing == NULL)
-		*finished = relay_store_finished(process, progress);
-	else
+	for (i = 0; i < process->account_count; i++)
 	{
-		relay_say_held(process, progress->key, missing);
-		relay_store_status(process, progress, missing);
+		const struct relay_account *account = &process->accounts[i];
+
+		if (!account->paused && (account->key == NULL || !account->key->owned))
+			return account;
 	}
-	return 0;
+	return NULL;
 }
 
-/* The last transaction of a round: what was found is matched, who waits for nothing goes on. */
+static bool
+all_are_here(const struct relay_process *process, int count)
+{
+	int held = 0;
+	int i;
+
+	for (i = 0; i < process->key_count; i++)
+		if (process->keys[i]->held && process->keys[i]->owned)
+			held++;
+	return held == count && find_absent(process) == NULL;
+}
+
+/* Why an account waits that lacks nothing: a send may be queued for another one than before. */
+static const char *
+say_who_is_missing(const struct relay_process *process)
+{
+	const struct relay_account *absent = find_absent(process);
+
+	if (absent == NULL)
+		return "another account of the network is not reconciled yet";
+	return psprintf(
+		"relayer \"%s\" has no account yet that could be reconciled (%s); pause it to "
+		"go on without it",
+		absent->name, absent->problem);
+}
+
+/* In an open transaction.  All go on together, since a pool's sends may be of any of them. */
+static bool
+finish_or_say(struct relay_process *process, struct relay_account_progress *progress, int count,
+			  TimestampTz now)
+{
+	const char **missing = palloc0(sizeof(char *) * (count + 1));
+	bool finished = all_are_here(process, count);
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		progress[i].behind = progress[i].highest_block >= 0 &&
+			!relay_watcher_has_passed(process, progress[i].highest_block);
+		missing[i] = say_what_is_missing(process, &progress[i], now);
+		finished = finished && missing[i] == NULL;
+	}
+	for (i = 0; i < count && finished; i++)
+		finished = relay_store_finished(process, &progress[i]);
+	for (i = 0; i < count && !finished; i++)
+	{
+		const char *status = missing[i] != NULL ? missing[i] : say_who_is_missing(process);
+
+		relay_say_held(process, progress[i].key, status);
+		relay_store_status(process, &progress[i], status);
+	}
+	return finished;
+}
+
+/*
+ * The last transaction of a round: what was found is matched, and accounts that wait for nothing go
+ * on.  The next nonces are those of the view: the round after an adoption sees what it has raised.
+ */
 static bool
 settle(struct relay_process *process, const struct relay_view *view,
 	   struct relay_account_progress *progress, int *adopted)
 {
 	MemoryContext round = CurrentMemoryContext;
-	bool *finished = palloc0(sizeof(bool) * (process->key_count + 1));
+	bool finished = false;
 	int count;
 	int i;
 
@@ -230,19 +276,17 @@ settle(struct relay_process *process, const struct relay_view *view,
 		return false;
 	count = read_all(process, view, progress, round);
 	for (i = 0; i < count; i++)
-		*adopted += settle_account(process, &progress[i], view->now, &finished[i]);
+		*adopted += relay_adopt_found(process, &progress[i]);
 	if (*adopted > 0)
 		DB_CRASH_POINT("reconcile-before-adopt-commit");
+	else
+		finished = finish_or_say(process, progress, count, view->now);
 	db_commit();
 	if (*adopted > 0)
 		DB_CRASH_POINT("reconcile-after-adopt-commit");
-	for (i = 0; i < count; i++)
-	{
-		if (!finished[i])
-			continue;
+	for (i = 0; i < count && finished; i++)
 		progress[i].key->held = false;
-		process->progress = true;
-	}
+	process->progress = process->progress || finished;
 	return true;
 }
 

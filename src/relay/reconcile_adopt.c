@@ -21,7 +21,10 @@
 #include "relay/reconcile_tables.h"
 #include "relay/record.h"
 
-/* Queued sends that do the same as something unexplained, and the holders of such nonces. */
+/*
+ * Queued sends that do the same as something unexplained, and the holders of such nonces.  What is
+ * queued again for a pool may have another relayer of it than before.
+ */
 static struct db_statement load_sendable = {
 	.sql =
 		"WITH open AS ("
@@ -31,7 +34,9 @@ static struct db_statement load_sendable = {
 		"SELECT t.id, t.recipient, t.value, t.data, false"
 		"  FROM rflow_private.due d"
 		"  JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
-		" WHERE d.kind = 'send' AND d.owner = ANY ($3) AND t.state = 'queued'"
+		" WHERE d.kind = 'send' AND d.owner = ANY ($4) AND t.state = 'queued'"
+		"   AND (d.owner = ANY ($3)"
+		"        OR t.pool IN (SELECT name FROM rflow.relayer_pools WHERE relayers && $3))"
 		"   AND EXISTS (SELECT"
 		"                 FROM open o"
 		"                WHERE o.value = t.value AND o.data = t.data"
@@ -44,8 +49,8 @@ static struct db_statement load_sendable = {
 		"  JOIN rflow_private.relayer_transactions t ON t.id = n.transaction_id"
 		" WHERE NOT n.settled AND t.state IN ('signed', 'broadcast')"
 		" ORDER BY 1",
-	.types = {INT8OID, TEXTOID, TEXTARRAYOID},
-	.count = 3,
+	.types = {INT8OID, TEXTOID, TEXTARRAYOID, TEXTARRAYOID},
+	.count = 4,
 };
 
 static struct db_statement adopt_account = {
@@ -131,12 +136,13 @@ static struct db_statement mark_adopted = {
 	.sql =
 		"UPDATE rflow_private.relayer_transactions t"
 		"   SET state = 'signed', state_since = $5, from_address = o.address, nonce = o.nonce,"
-		"       transaction_hash = o.transaction_hash, signed_at = $5, due_at = NULL"
+		"       transaction_hash = o.transaction_hash, signed_at = $5, due_at = NULL,"
+		"       relayer = CASE WHEN t.relayer = ANY ($6) THEN t.relayer ELSE ($6)[1] END"
 		"  FROM rflow_private.outside_transactions o"
 		" WHERE o.chain_id = $1 AND o.address = $2::rflow.address AND o.nonce = $3 AND t.id = $4"
 		"   AND t.state IN ('queued', 'signed', 'broadcast')",
-	.types = {INT8OID, TEXTOID, INT8OID, INT8OID, TIMESTAMPTZOID},
-	.count = 5,
+	.types = {INT8OID, TEXTOID, INT8OID, INT8OID, TIMESTAMPTZOID, TEXTARRAYOID},
+	.count = 6,
 };
 
 static struct db_statement queue_again = {
@@ -172,6 +178,7 @@ struct adoption
 	struct relay_sendable *sends;
 	int send_count;
 	struct relay_lock *locks; /* of each send */
+	ArrayType *own_names;     /* the relayers of this account */
 	TimestampTz now;
 };
 
@@ -184,16 +191,16 @@ put_found(const struct adoption *adoption, const struct relay_found *found, Datu
 	parameters[2] = Int64GetDatum((int64) found->nonce);
 }
 
+/* With NULL, those of all accounts. */
 static ArrayType *
-names_of_account(const struct adoption *adoption)
+names_of(const struct relay_process *process, const struct relay_key *key)
 {
-	const struct relay_process *process = adoption->process;
 	Datum *names = palloc(sizeof(Datum) * (process->account_count + 1));
 	int count = 0;
 	int i;
 
 	for (i = 0; i < process->account_count; i++)
-		if (process->accounts[i].key == adoption->progress->key)
+		if (key == NULL || process->accounts[i].key == key)
 			names[count++] = CStringGetTextDatum(process->accounts[i].name);
 	return construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT);
 }
@@ -202,13 +209,15 @@ static void
 load_sends(struct adoption *adoption)
 {
 	MemoryContext context = CurrentMemoryContext;
-	Datum parameters[3];
+	Datum parameters[4];
 	uint64 rows;
 	uint64 row;
 
+	adoption->own_names = names_of(adoption->process, adoption->progress->key);
 	parameters[0] = Int64GetDatum(adoption->process->chain_id);
 	parameters[1] = relay_address_datum(&adoption->progress->key->address);
-	parameters[2] = PointerGetDatum(names_of_account(adoption));
+	parameters[2] = PointerGetDatum(adoption->own_names);
+	parameters[3] = PointerGetDatum(names_of(adoption->process, NULL));
 	rows = relay_fetch(context, &load_sendable, parameters);
 	adoption->sends = palloc0(sizeof(struct relay_sendable) * (rows + 1));
 	adoption->locks = palloc0(sizeof(struct relay_lock) * (rows + 1));
@@ -336,7 +345,7 @@ displace_holder(const struct adoption *adoption, const struct relay_found *found
 static void
 adopt_send(const struct adoption *adoption, const struct relay_found *found)
 {
-	Datum parameters[5];
+	Datum parameters[6];
 
 	parameters[0] = Int64GetDatum(found->id);
 	if (lock_of(adoption, found->id)->state == RELAY_QUEUED)
@@ -346,6 +355,7 @@ adopt_send(const struct adoption *adoption, const struct relay_found *found)
 	put_found(adoption, found, parameters);
 	parameters[3] = Int64GetDatum(found->id);
 	parameters[4] = TimestampTzGetDatum(adoption->now);
+	parameters[5] = PointerGetDatum(adoption->own_names);
 	db_execute_exactly(&mark_adopted, parameters, NULL, 1, "the transaction");
 	(void) db_execute(&take_nonce, parameters, NULL);
 	insert_attempt(adoption, found, found->id, "send");

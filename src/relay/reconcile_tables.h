@@ -8,7 +8,10 @@
 #include "relay/parse_block.h"
 #include "relay/reconcile.h"
 
-/* All of these in an open transaction.  Reads, or begins, the progress of an account; into the context, which becomes the current one. */
+/*
+ * All of these in an open transaction.  Reads, or begins, the progress of an account; into the
+ * context, which becomes the current one.
+ */
 extern void relay_read_progress(MemoryContext context, const struct relay_process *process,
 								struct relay_account_progress *progress, struct relay_key *key);
 
