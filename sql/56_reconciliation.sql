@@ -167,6 +167,9 @@ BEGIN
 		RAISE EXCEPTION 'there is no unmatched transaction %', dismiss_unmatched.transaction_hash
 			USING ERRCODE = 'undefined_object', HINT = 'SELECT * FROM rflow.unmatched_transactions';
 	END IF;
+	INSERT INTO rflow_private.operator_log (who, acting_as, verb, subject, reason, outcome)
+	VALUES (session_user, coalesce(nullif(current_setting('role'), 'none'), session_user), 'dismiss_unmatched',
+		'outside transaction ' || dismiss_unmatched.transaction_hash, dismiss_unmatched.reason, 'dismissed');
 	PERFORM rflow_private.definitions_changed();
 END
 $$;

@@ -19,6 +19,7 @@
 
 #include "db/statement.h"
 #include "relay/intent.h"
+#include "relay/reconcile.h"
 
 /* When a row that somebody holds is looked at again. */
 #define LOCKED_RETRY_MS 100
@@ -81,7 +82,8 @@ relay_expire(struct relay_process *process, TimestampTz now)
 {
 	int count;
 
-	if (process->first_expiry == 0)
+	/* What is on the chain already has not expired. */
+	if (process->first_expiry == 0 || relay_any_held(process))
 		return false;
 	if (process->first_expiry > now)
 	{

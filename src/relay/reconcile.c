@@ -41,6 +41,17 @@ relay_say_held(struct relay_process *process, const struct relay_key *key, const
 					 status);
 }
 
+bool
+relay_any_held(const struct relay_process *process)
+{
+	int i;
+
+	for (i = 0; i < process->key_count; i++)
+		if (process->keys[i]->held && process->keys[i]->owned)
+			return true;
+	return false;
+}
+
 /* The newest block as of these counts; one more, since the node answers one by one. */
 static void
 note_counts(struct relay_process *process, struct relay_key *key, TimestampTz now)
@@ -188,7 +199,7 @@ say_what_is_missing(const struct relay_process *process,
 	return NULL;
 }
 
-/* A relayer that is not paused, and whose account this process does not have; NULL: there is none. */
+/* A relayer that is not paused and whose account this process does not have; NULL: none. */
 static const struct relay_account *
 find_absent(const struct relay_process *process)
 {
@@ -225,8 +236,8 @@ say_who_is_missing(const struct relay_process *process)
 	if (absent == NULL)
 		return "another account of the network is not reconciled yet";
 	return psprintf(
-		"relayer \"%s\" has no account yet that could be reconciled (%s); pause it to "
-		"go on without it",
+		"relayer \"%s\" has no account yet that could be reconciled (%s); pause it to go on "
+		"without it",
 		absent->name, absent->problem);
 }
 

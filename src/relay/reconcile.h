@@ -52,6 +52,9 @@ extern bool relay_end_reconciliation(struct relay_process *process);
 extern bool relay_look_for_nonce(struct relay_process *process, struct relay_key *key,
 								 uint64 nonce);
 
+/* Is some account of this process held? */
+extern bool relay_any_held(const struct relay_process *process);
+
 /* What is in the way of every relayer of the account. */
 extern void relay_say_held(struct relay_process *process, const struct relay_key *key,
 						   const char *status);

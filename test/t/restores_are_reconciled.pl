@@ -155,6 +155,8 @@ $again->safe_psql('postgres', "SELECT rflow.dismiss_unmatched('$by_hand', 'paid 
 	extra_params => [ '-U', 'operator' ]);
 is($again->safe_psql('postgres', "SELECT decided_by, note FROM rflow_private.outside_transactions WHERE verdict = 'dismissed'"),
 	'operator|paid by hand in the drill', 'who dismissed it, and why, is kept');
+is($again->safe_psql('postgres', 'SELECT who, acting_as, verb, subject, reason FROM rflow.operator_log'),
+	"operator|operator|dismiss_unmatched|outside transaction $by_hand|paid by hand in the drill", 'and in the journal');
 confirmed($again, 26);
 push @all, 501;
 is(paid(), amounts(@all), 'then it goes on, and each is paid once');
