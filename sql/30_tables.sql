@@ -22,7 +22,12 @@ CREATE TABLE rflow.networks (
 	rpc_timeout interval NOT NULL DEFAULT '30 s'
 		CONSTRAINT networks_rpc_timeout_check CHECK (rpc_timeout BETWEEN '10 ms' AND '10 min'),
 	log_range integer NOT NULL DEFAULT 1000
-		CONSTRAINT networks_log_range_check CHECK (log_range BETWEEN 1 AND 1000000)
+		CONSTRAINT networks_log_range_check CHECK (log_range BETWEEN 1 AND 1000000),
+	max_units_per_second integer
+		CONSTRAINT networks_max_units_per_second_check CHECK (max_units_per_second > 0),
+	unit_costs jsonb
+		CONSTRAINT networks_unit_costs_check CHECK (jsonb_typeof(unit_costs) = 'object'
+			AND NOT jsonb_path_exists(unit_costs, '$.* ? (@.type() != "number" || @ < 0 || @ > 1000000 || @ != @.floor())'))
 );
 COMMENT ON TABLE rflow.networks IS 'EVM chains to follow: one watcher and one relayer process for each that is enabled';
 COMMENT ON COLUMN rflow.networks.name IS 'Name by which contracts and relayers refer to it; cannot be changed';
@@ -34,6 +39,8 @@ COMMENT ON COLUMN rflow.networks.poll_min IS 'First pause between two polls arou
 COMMENT ON COLUMN rflow.networks.poll_max IS 'Longest pause between two polls when a block is overdue';
 COMMENT ON COLUMN rflow.networks.rpc_timeout IS 'Time an endpoint has to answer one request';
 COMMENT ON COLUMN rflow.networks.log_range IS 'Most blocks asked for in one eth_getLogs';
+COMMENT ON COLUMN rflow.networks.max_units_per_second IS 'What all workers together may ask of its nodes, in compute units (see unit_costs); NULL: no limit';
+COMMENT ON COLUMN rflow.networks.unit_costs IS 'What calls cost, as whole numbers by method; "*" is every other one. NULL: what hosted nodes usually charge';
 
 CREATE TABLE rflow.contracts (
 	name text PRIMARY KEY
@@ -402,7 +409,9 @@ CREATE TABLE rflow_private.relayer_attempts (
 	signed_at timestamptz NOT NULL,
 	broadcast_at timestamptz,
 	answer_class text,
+	answer_code bigint,
 	answer text,
+	refusals integer NOT NULL DEFAULT 0,
 	answered_at timestamptz,
 	PRIMARY KEY (chain_id, address, nonce, attempt)
 ) WITH (fillfactor = 60);
@@ -412,6 +421,8 @@ COMMENT ON COLUMN rflow_private.relayer_attempts.raw IS 'The signed bytes; NULL 
 COMMENT ON COLUMN rflow_private.relayer_attempts.head_number IS 'The newest block when it was signed';
 COMMENT ON COLUMN rflow_private.relayer_attempts.broadcast_at IS 'When a node first took it';
 COMMENT ON COLUMN rflow_private.relayer_attempts.answer IS 'What the node said last, when it did not take it';
+COMMENT ON COLUMN rflow_private.relayer_attempts.answer_code IS 'The JSON-RPC code of that';
+COMMENT ON COLUMN rflow_private.relayer_attempts.refusals IS 'How often nodes did not take it';
 COMMENT ON COLUMN rflow_private.relayer_attempts.answer_class IS 'What that means (src/relay/classify.h)';
 
 -- What is due: rows are inserted and deleted, never updated.

@@ -84,7 +84,7 @@ CREATE FUNCTION rflow_private.worker_slots(
 	OUT endpoint text, OUT head_number bigint, OUT head_at timestamptz, OUT head_seen_at timestamptz,
 	OUT finalized_number bigint, OUT rpc_latency_ms double precision, OUT rpc_requests bigint,
 	OUT rpc_calls bigint, OUT rpc_failures bigint, OUT polls bigint, OUT blocks bigint,
-	OUT rounds bigint)
+	OUT rounds bigint, OUT rpc_units bigint, OUT limited_ms double precision, OUT limited_since timestamptz)
 	RETURNS SETOF record
 	LANGUAGE c VOLATILE PARALLEL SAFE ROWS 20
 	AS 'MODULE_PATHNAME', 'rflow_worker_slots';

@@ -231,7 +231,7 @@ SELECT n.name AS network, n.chain_id, n.enabled,
 	s.last_error_at,
 	CASE WHEN rflow_private.may_see(NULL) THEN s.endpoint END AS endpoint,
 	nullif(s.rpc_latency_ms, 0)::numeric(18, 3) AS rpc_latency_ms,
-	a.rpc_requests, a.rpc_calls, a.rpc_failures, s.blocks,
+	a.rpc_requests, a.rpc_calls, a.rpc_failures, n.max_units_per_second, a.rpc_units, a.limited_ms, a.limited_since, s.blocks,
 	(a.rpc_calls / nullif(s.blocks, 0)::numeric)::numeric(18, 2) AS calls_per_block,
 	(s.polls / nullif(s.blocks, 0)::numeric)::numeric(18, 2) AS polls_per_block
 FROM rflow.networks n
@@ -239,7 +239,8 @@ LEFT JOIN rflow_private.worker_slots() s ON s.kind = 'watcher' AND s.network = n
 	AND s.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 LEFT JOIN (
 	SELECT u.network, sum(u.rpc_requests)::bigint AS rpc_requests, sum(u.rpc_calls)::bigint AS rpc_calls,
-		sum(u.rpc_failures)::bigint AS rpc_failures
+		sum(u.rpc_failures)::bigint AS rpc_failures, sum(u.rpc_units)::bigint AS rpc_units,
+		sum(u.limited_ms)::bigint AS limited_ms, min(u.limited_since) AS limited_since
 	FROM rflow_private.worker_slots() u
 	WHERE u.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 	GROUP BY u.network) a ON a.network = n.name
@@ -270,6 +271,10 @@ COMMENT ON COLUMN rflow.network_status.rpc_latency_ms IS 'Time that the node tak
 COMMENT ON COLUMN rflow.network_status.rpc_requests IS 'HTTP requests of the watcher and the relayer since they started';
 COMMENT ON COLUMN rflow.network_status.rpc_calls IS 'JSON-RPC calls in them: what most providers charge for';
 COMMENT ON COLUMN rflow.network_status.rpc_failures IS 'Requests that gave no answer';
+COMMENT ON COLUMN rflow.network_status.max_units_per_second IS 'The limit of compute units, if there is one';
+COMMENT ON COLUMN rflow.network_status.rpc_units IS 'Compute units of rpc_calls, where there is a limit';
+COMMENT ON COLUMN rflow.network_status.limited_ms IS 'Milliseconds that its workers have waited for the limit';
+COMMENT ON COLUMN rflow.network_status.limited_since IS 'Since when one of them waits for it now';
 COMMENT ON COLUMN rflow.network_status.blocks IS 'Blocks that came since the watcher started';
 COMMENT ON COLUMN rflow.network_status.calls_per_block IS 'rpc_calls for each of blocks';
 COMMENT ON COLUMN rflow.network_status.polls_per_block IS 'Questions of the watcher for the head, for each of blocks';

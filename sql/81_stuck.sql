@@ -91,6 +91,19 @@ WHERE n.enabled
 		OR coalesce(s.head_seen_at, s.started_at) < clock_timestamp() - greatest(p.pace * 10, interval '1 minute'));
 COMMENT ON VIEW rflow_private.stuck_networks IS 'Networks that are halted, or have given no block for long';
 
+CREATE VIEW rflow_private.limited_networks WITH (security_barrier) AS
+SELECT 'network'::text AS kind, n.name AS subject, n.name AS network, NULL::text AS workflow,
+	min(s.limited_since) AS since,
+	format('its %s waits: the limit of %s compute units per second is used up', string_agg(DISTINCT s.kind, ' and its ' ORDER BY s.kind), n.max_units_per_second) AS reason,
+	'Raise max_units_per_second of rflow.networks if the provider allows it, or ask for less: a longer poll_max, fewer workflows' AS what_to_do,
+	NULL::integer AS blocking_pid
+FROM rflow.networks n
+JOIN rflow_private.own_workers s ON s.network = n.name AND s.state = 'running'
+WHERE n.max_units_per_second IS NOT NULL
+	AND s.limited_since < clock_timestamp() - interval '10 seconds'
+GROUP BY n.name;
+COMMENT ON VIEW rflow_private.limited_networks IS 'Networks whose workers have waited long for their limit of compute units';
+
 CREATE VIEW rflow_private.disabled_networks WITH (security_barrier) AS
 SELECT 'network'::text AS kind, n.name AS subject, n.name AS network, NULL::text AS workflow,
 	min(t.created_at) AS since,
@@ -328,6 +341,8 @@ UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_networks
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.disabled_networks
+UNION ALL
+SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.limited_networks
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_relayers
 UNION ALL

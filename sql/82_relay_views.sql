@@ -51,7 +51,7 @@ COMMENT ON COLUMN rflow.transactions.valid_until IS 'When it expires: no payload
 CREATE VIEW rflow.attempts WITH (security_barrier) AS
 SELECT a.transaction_id, a.chain_id, a.address, a.nonce, a.attempt, a.kind, a.transaction_hash,
 	a.gas_limit, a.gas_price, a.max_fee_per_gas, a.max_priority_fee_per_gas,
-	a.signed_at, a.broadcast_at, a.answer_class, a.answer, a.answered_at
+	a.signed_at, a.broadcast_at, a.answer_class, a.answer_code, a.answer, a.answered_at, a.refusals
 FROM rflow_private.relayer_attempts a
 JOIN rflow_private.relayer_transactions t ON t.id = a.transaction_id
 WHERE rflow_private.may_see(t.owner);
@@ -71,7 +71,9 @@ COMMENT ON COLUMN rflow.attempts.signed_at IS 'When it was signed and stored';
 COMMENT ON COLUMN rflow.attempts.broadcast_at IS 'When a node first took it';
 COMMENT ON COLUMN rflow.attempts.answer_class IS 'What the last refusal of a node means';
 COMMENT ON COLUMN rflow.attempts.answer IS 'What the node said then';
+COMMENT ON COLUMN rflow.attempts.answer_code IS 'The JSON-RPC error code that came with it';
 COMMENT ON COLUMN rflow.attempts.answered_at IS 'When that was';
+COMMENT ON COLUMN rflow.attempts.refusals IS 'How often nodes did not take it';
 
 CREATE VIEW rflow.relayer_status WITH (security_barrier) AS
 SELECT r.name AS relayer, r.network, s.address, s.balance,

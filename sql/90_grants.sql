@@ -5,7 +5,7 @@
 
 -- Networks: the URLs may hold tokens. Contracts are public. The signer of a relayer names a secret.
 GRANT SELECT, INSERT, UPDATE, DELETE ON rflow.networks, rflow.contracts, rflow.relayers, rflow.relayer_grants TO rflow_admin;
-GRANT SELECT (name, chain_id, enabled, confirmations, poll_min, poll_max, rpc_timeout, log_range) ON rflow.networks TO PUBLIC;
+GRANT SELECT (name, chain_id, enabled, confirmations, poll_min, poll_max, rpc_timeout, log_range, max_units_per_second, unit_costs) ON rflow.networks TO PUBLIC;
 GRANT SELECT ON rflow.contracts TO PUBLIC;
 GRANT SELECT (name, network, paused, max_in_flight, max_fee_per_gas, max_gas_limit, bump_blocks, expires_in, low_balance) ON rflow.relayers TO rflow_viewer, rflow_operator;
 GRANT SELECT ON rflow.relayer_grants, rflow.relayer_pools TO rflow_viewer, rflow_operator;

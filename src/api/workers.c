@@ -38,6 +38,9 @@ enum slot_column
 	COLUMN_POLLS,
 	COLUMN_BLOCKS,
 	COLUMN_ROUNDS,
+	COLUMN_RPC_UNITS,
+	COLUMN_LIMITED_MS,
+	COLUMN_LIMITED_SINCE,
 	SLOT_COLUMNS
 };
 
@@ -112,6 +115,8 @@ set_process(struct row *row, const struct worker_slot *slot)
 	set_time(row, COLUMN_STARTED_AT, slot->started_at);
 	row->values[COLUMN_RESTARTS] = Int64GetDatum(slot->restarts);
 	set_time(row, COLUMN_RESTART_AT, slot->state == SLOT_WAITING ? slot->restart_at : 0);
+	row->values[COLUMN_LIMITED_MS] = Float8GetDatum(slot->limited_ms);
+	set_time(row, COLUMN_LIMITED_SINCE, slot->limited_since);
 }
 
 static void
@@ -132,6 +137,7 @@ set_report(struct row *row, const struct worker_report *report)
 	row->values[COLUMN_POLLS] = Int64GetDatum(report->polls);
 	row->values[COLUMN_BLOCKS] = Int64GetDatum(report->blocks);
 	row->values[COLUMN_ROUNDS] = Int64GetDatum(report->rounds);
+	row->values[COLUMN_RPC_UNITS] = Int64GetDatum(report->rpc_units);
 }
 
 /* rflow_private.worker_slots(): all workers of the server. */

@@ -193,6 +193,7 @@ chain_poll_head(struct chain *chain, struct rpc_client *client, const struct cha
 	const struct chain_header *tip = chain_header_at(chain, chain->tip);
 	const char *why;
 
+	rpc_batch_set_priority(batch, RPC_URGENT);
 	if (poll->with_header)
 		rpc_batch_add(batch, "eth_getBlockByNumber", "[\"latest\",false]");
 	else

@@ -12,6 +12,9 @@
 #include "lib/stringinfo.h"
 #include "utils/timestamp.h"
 
+/* Ranges that end so far below the head are bulk: where requests are limited, others go first. */
+#define NEW_BLOCKS 8
+
 static void
 append_hex(StringInfo text, const uint8 *data, size_t len)
 {
@@ -335,6 +338,8 @@ chain_fetch_logs(const struct chain *chain, struct rpc_client *client,
 	const char *why = NULL;
 	int old_count = 0;
 
+	if (to < chain->tip - NEW_BLOCKS)
+		rpc_batch_set_priority(batch, RPC_BULK);
 	add_range_call(batch, filters, count, from, to);
 	if (!rpc_batch_run(batch))
 		result = not_fetched(CHAIN_FETCH_LATER, rpc_client_error(client));

@@ -13,6 +13,7 @@
 #include "db/settings.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
+#include "storage/spin.h"
 #include "utils/timestamp.h"
 
 #define LOCKS 2
@@ -79,6 +80,8 @@ initialize(void)
 	db_shared->ring_lock = &locks[1].lock;
 	ConditionVariableInit(&db_shared->changed);
 	pg_atomic_init_u64(&db_shared->generation, 1);
+	for (int i = 0; i < ALLOWANCES; i++)
+		SpinLockInit(&db_shared->allowances[i].mutex);
 	db_shared->slot_count = slot_count();
 	db_shared->ownership_count = slot_count() * OWNERSHIPS_PER_WORKER;
 	db_shared->slots[LAUNCHER_SLOT].kind = WORKER_LAUNCHER;

@@ -12,9 +12,11 @@
 #include "postgres.h"
 
 #include "datatype/timestamp.h"
+#include "db/bucket.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
+#include "storage/s_lock.h"
 
 enum worker_kind
 {
@@ -47,6 +49,7 @@ struct worker_report
 	int64 rpc_requests;
 	int64 rpc_calls;
 	int64 rpc_failures;
+	int64 rpc_units;
 	int64 polls;  /* head polls */
 	int64 blocks; /* blocks adopted */
 	int64 rounds; /* turns of the loop that did work */
@@ -120,7 +123,9 @@ struct worker_slot
 	TimestampTz started_at;
 	int failures; /* in a row */
 	int64 restarts;
-	TimestampTz restart_at; /* SLOT_WAITING: not before */
+	TimestampTz restart_at;    /* SLOT_WAITING: not before */
+	TimestampTz limited_since; /* waits for its network's allowance; 0: does not */
+	double limited_ms;         /* how long it has waited for it, all together */
 	struct worker_report report;
 };
 
@@ -146,6 +151,16 @@ struct ownership
 };
 #define OWNERSHIPS_PER_WORKER 16
 
+/* What the workers of a network may ask of its nodes: see db/allowance.h. */
+struct shared_allowance
+{
+	Oid database; /* InvalidOid: unused; changes under the lock of all and the mutex */
+	char network[WORKER_NETWORK_BYTES];
+	slock_t mutex;
+	struct db_bucket bucket;
+};
+#define ALLOWANCES 64 /* networks with a limit, of all databases */
+
 struct db_shared
 {
 	LWLock *lock; /* slots, holds, woken, ownerships */
@@ -156,7 +171,8 @@ struct db_shared
 	int ownership_count;
 	struct database_hold holds[DATABASE_HOLDS];
 	Oid woken[WOKEN_DATABASES];
-	int woken_count;  /* may exceed the array */
+	int woken_count; /* may exceed the array */
+	struct shared_allowance allowances[ALLOWANCES];
 	uint64 ring_next; /* samples recorded so far */
 	struct commit_sample ring[COMMIT_SAMPLE_RING];
 	struct worker_slot slots[FLEXIBLE_ARRAY_MEMBER]; /* the ownerships follow */

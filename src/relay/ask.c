@@ -31,6 +31,13 @@
 /* Pace of tries when no node answers: doubled each time. */
 #define RETRY_MIN_MS 250
 #define RETRY_MAX_MS 15000
+/*
+ * A node that is behind the newest block for longer than three blocks take, and this time, is left;
+ * until then it is asked again so soon.
+ */
+#define BEHIND_PATIENCE_BLOCKS 3
+#define BEHIND_PATIENCE_MS 2000
+#define BEHIND_RETRY_MS 200
 /* Room that is kept in a request for questions that must not be left out. */
 #define REQUEST_RESERVE_BYTES (16 * 1024)
 /* An estimate is made on the newest state; what it runs on is a later one. */
@@ -53,6 +60,7 @@ struct questions
 	int chain_id;
 	int genesis;
 	int head;
+	int height; /* of the endpoint's own chain, beside receipts */
 	int fee_history;
 	int priority;
 	int gas_price;
@@ -275,7 +283,10 @@ put_questions(struct relay_process *process, struct questions *questions, struct
 	if (prices && quote_is_stale(process, view->now))
 		ask_fees(process, questions);
 	if (questions->receipts)
+	{
+		questions->height = ask(questions, "eth_blockNumber", "[]");
 		ask_receipts(questions, view);
+	}
 	ask_noops(questions, view);
 	ask_estimates(questions, view);
 	/* Each time, since a load balancer can send us anywhere; but not for its own sake. */
@@ -417,15 +428,50 @@ read_keys(struct relay_process *process, const struct questions *questions)
 	}
 }
 
+/*
+ * A node that does not have the newest block that is known cannot say that something is not there.
+ * One that stays behind is left for another.
+ */
+static bool
+is_behind(struct relay_process *process, const struct questions *questions, TimestampTz now)
+{
+	int64 patience = Max((int64) (process->block_ms * BEHIND_PATIENCE_BLOCKS), BEHIND_PATIENCE_MS);
+	uint64 height;
+
+	if (questions->height < 0)
+		return false;
+	if (relay_parse_u64(&height, result_of(questions, questions->height)) &&
+		(int64) height >= process->head_number)
+	{
+		process->behind_since = 0;
+		return false;
+	}
+	if (process->behind_since == 0)
+		process->behind_since = now;
+	else if (TimestampDifferenceExceeds(process->behind_since, now, (int) patience))
+	{
+		process->behind_since = 0;
+		rpc_client_leave_endpoint(process->client, "it is behind the newest block");
+		db_report_error("%s", rpc_client_error(process->client));
+	}
+	process->ask_again = true;
+	relay_wake_by(process,
+				  TimestampTzPlusMilliseconds(now,
+											  (int64) Max(BEHIND_RETRY_MS,
+														  Min(process->block_ms / 2,
+															  BEHIND_PATIENCE_MS))));
+	return true;
+}
+
 static void
-read_receipts(const struct questions *questions, struct relay_nonce *nonce)
+read_receipts(const struct questions *questions, struct relay_nonce *nonce, bool behind)
 {
 	struct relay_receipt receipt;
 	int i;
 
 	if (nonce->first_question < 0)
 		return;
-	nonce->finding = RELAY_NO_RECEIPT;
+	nonce->finding = behind ? RELAY_NO_ANSWER : RELAY_NO_RECEIPT;
 	for (i = 0; i < nonce->attempt_count; i++)
 	{
 		const struct rpc_answer *answer =
@@ -505,6 +551,7 @@ relay_ask(struct relay_process *process, struct relay_view *view)
 {
 	struct questions questions = {0};
 	TimestampTz now;
+	bool behind;
 	int i;
 
 	/* Another endpoint has to say first which chain it is on. */
@@ -512,7 +559,7 @@ relay_ask(struct relay_process *process, struct relay_view *view)
 		process->chain_checked = false;
 	for (i = 0; i < process->key_count; i++)
 		process->keys[i]->fresh = false;
-	questions.chain_id = questions.genesis = questions.head = -1;
+	questions.chain_id = questions.genesis = questions.head = questions.height = -1;
 	questions.fee_history = questions.priority = questions.gas_price = -1;
 	questions.batch = rpc_batch_create(process->client);
 	initStringInfo(&questions.text);
@@ -532,17 +579,18 @@ relay_ask(struct relay_process *process, struct relay_view *view)
 	read_keys(process, &questions);
 	if (questions.watch)
 		relay_note_watch(process, now);
-	for (i = 0; i < view->nonce_count; i++)
-	{
-		read_receipts(&questions, &view->nonces[i]);
-		(void) read_gas(&questions, &view->nonces[i].noop_gas, view->nonces[i].noop_question);
-	}
-	for (i = 0; i < view->candidate_count; i++)
-		read_estimate(&questions, &view->candidates[i]);
 	if (questions.receipts)
 	{
 		process->asked_head = process->head_number;
 		process->ask_again = false;
 	}
+	behind = is_behind(process, &questions, now);
+	for (i = 0; i < view->nonce_count; i++)
+	{
+		read_receipts(&questions, &view->nonces[i], behind);
+		(void) read_gas(&questions, &view->nonces[i].noop_gas, view->nonces[i].noop_question);
+	}
+	for (i = 0; i < view->candidate_count; i++)
+		read_estimate(&questions, &view->candidates[i]);
 	return true;
 }

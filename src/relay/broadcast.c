@@ -29,6 +29,8 @@
  */
 #define TROUBLE_RETRY_MS 2000
 #define REMIND_MS 10000
+/* How long new transactions begin with a price that a node has taken after it had refused less. */
+#define LEARNT_PRICE_MS (5 * 60 * 1000)
 /* A payload that is said to revert is given up after this many blocks and this long. */
 #define REVERT_BLOCKS 3
 #define REVERT_PATIENCE_MS 30000
@@ -221,6 +223,20 @@ record_refusal(struct relay_process *process, const struct parcel *parcel, enum 
 									 message));
 }
 
+/* A node that found less too cheap has taken this: those that come next need not try less. */
+static void
+learn_price(struct relay_process *process, const struct parcel *parcel)
+{
+	const struct relay_nonce *nonce = parcel->nonce;
+	int before = parcel->attempt->number - 2;
+
+	if (before < 0 || before >= nonce->attempt_count ||
+		nonce->attempts[before].class != RELAY_FEE_TOO_LOW)
+		return;
+	process->learnt = parcel->attempt->price;
+	process->learnt_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), LEARNT_PRICE_MS);
+}
+
 static void
 record_answer(struct relay_process *process, const struct parcel *parcel,
 			  const struct rpc_answer *answer)
@@ -233,9 +249,11 @@ record_answer(struct relay_process *process, const struct parcel *parcel,
 	else if (answer->outcome == RPC_ERROR)
 		class = relay_classify(answer->code, answer->message);
 	relay_record_answer(process->chain_id, &nonce->key->address, nonce->nonce,
-						parcel->attempt->number, class, answer->message);
+						parcel->attempt->number, class,
+						answer->outcome == RPC_ERROR ? answer->code : 0, answer->message);
 	if (class == RELAY_ACCEPTED || class == RELAY_KNOWN)
 	{
+		learn_price(process, parcel);
 		if (!relay_record_accepted(nonce->transaction_id) && nonce->reason != NULL &&
 			!nonce->has_error && nonce->wanted)
 			relay_record_reason(nonce->transaction_id, NULL);
@@ -285,6 +303,8 @@ relay_broadcast(struct relay_process *process, const struct relay_view *view)
 	{
 		struct rpc_batch *batch = rpc_batch_create(process->client);
 
+		rpc_batch_set_priority(batch, RPC_URGENT);
+		rpc_batch_pin(batch, process->endpoint);
 		if (!send_parcels(process, parcels + start, count - start, &sent, batch))
 			return false;
 		DB_CRASH_POINT("relay-after-broadcast");

@@ -21,7 +21,8 @@ static struct db_statement load_network = {
 	.sql =
 		"SELECT chain_id, confirmations,"
 		"       (EXTRACT(epoch FROM rpc_timeout) * 1000)::int, rpc_urls,"
-		"       EXISTS (SELECT FROM rflow.relayer_pools p WHERE p.network = $1)"
+		"       EXISTS (SELECT FROM rflow.relayer_pools p WHERE p.network = $1),"
+		"       COALESCE(max_units_per_second, 0), unit_costs::text"
 		"  FROM rflow.networks"
 		" WHERE name = $1 AND enabled",
 	.types = {TEXTOID},
@@ -82,6 +83,8 @@ read_network(struct relay_process *process)
 	process->has_pools = DatumGetBool(db_value(0, 5, NULL));
 	process->move_at = process->watched_at = 0;
 	process->watched_head = -2;
+	db_allowance_open(&process->allowance, process->network, (double) db_int64(0, 6));
+	process->unit_costs = db_text(0, 7);
 	return true;
 }
 
@@ -164,6 +167,10 @@ connect_client(struct relay_process *process)
 	options.urls = (const char *const *) process->urls;
 	options.url_count = process->url_count;
 	options.timeout_ms = process->rpc_timeout_ms;
+	options.spend = process->allowance.per_second > 0 ? db_allowance_spend : NULL;
+	options.spend_context = &process->allowance;
+	options.units_per_second = process->allowance.per_second;
+	options.unit_costs = process->unit_costs;
 	before = MemoryContextSwitchTo(process->config_context);
 	process->client = rpc_client_create(&options);
 	MemoryContextSwitchTo(before);

@@ -9,6 +9,7 @@
 /* A replacement offers this much more, by our choice and as pools want it at least. */
 #define BUMP_NUMERATOR 9
 #define BUMP_DENOMINATOR 8
+#define DOUBLE_NUMERATOR 2
 #define POOL_NUMERATOR 11
 #define POOL_DENOMINATOR 10
 /*
@@ -74,6 +75,7 @@ relay_quote_dynamic(struct relay_quote *out, const struct evm_word *base_fee,
 	out->dynamic = true;
 	out->base_fee = *base_fee;
 	out->priority = usual_reward(rewards, reward_count, fallback);
+	out->suggested = plausible(fallback) ? *fallback : evm_word_zero;
 	if (!plausible(base_fee) || !plausible(&out->priority))
 		return false;
 	(void) evm_word_mul_u64(&doubled, base_fee, 2);
@@ -87,21 +89,30 @@ relay_quote_legacy(struct relay_quote *out, const struct evm_word *gas_price)
 	out->dynamic = false;
 	out->base_fee = evm_word_zero;
 	out->priority = evm_word_zero;
+	out->suggested = evm_word_zero;
 	out->max_fee = *gas_price;
 	return plausible(gas_price);
 }
 
 bool
 relay_price_first(struct relay_price *out, const struct relay_quote *quote,
-				  const struct evm_word *cap)
+				  const struct relay_price *learnt, const struct evm_word *cap)
 {
 	const struct evm_word *least = quote->dynamic ? &quote->base_fee : &quote->max_fee;
 
 	if (cap != NULL && evm_word_compare(cap, least) < 0)
 		return false;
 	out->dynamic = quote->dynamic;
-	out->max_fee = cap == NULL ? quote->max_fee : smaller(&quote->max_fee, cap);
-	out->priority = smaller(&quote->priority, &out->max_fee);
+	out->max_fee = quote->max_fee;
+	out->priority = quote->priority;
+	if (learnt != NULL && learnt->dynamic == quote->dynamic)
+	{
+		out->max_fee = larger(&out->max_fee, &learnt->max_fee);
+		out->priority = larger(&out->priority, &learnt->priority);
+	}
+	if (cap != NULL)
+		out->max_fee = smaller(&out->max_fee, cap);
+	out->priority = smaller(&out->priority, &out->max_fee);
 	return true;
 }
 
@@ -123,10 +134,11 @@ raised(const struct evm_word *value, uint64_t numerator, uint64_t denominator)
 /* One of both fees; false when the cap is below what pools want. */
 static bool
 bump_fee(struct evm_word *out, const struct evm_word *previous, const struct evm_word *asked,
-		 const struct evm_word *cap)
+		 bool doubled, const struct evm_word *cap)
 {
 	struct evm_word least = raised(previous, POOL_NUMERATOR, POOL_DENOMINATOR);
-	struct evm_word wanted = raised(previous, BUMP_NUMERATOR, BUMP_DENOMINATOR);
+	struct evm_word wanted = doubled ? raised(previous, DOUBLE_NUMERATOR, 1)
+									 : raised(previous, BUMP_NUMERATOR, BUMP_DENOMINATOR);
 
 	*out = larger(&wanted, asked);
 	if (cap != NULL)
@@ -136,20 +148,34 @@ bump_fee(struct evm_word *out, const struct evm_word *previous, const struct evm
 
 bool
 relay_price_bump(struct relay_price *out, const struct relay_price *highest,
-				 const struct relay_quote *quote, const struct evm_word *cap)
+				 const struct relay_quote *quote, int refusals, const struct evm_word *cap)
 {
+	bool doubled = refusals > 1;
+	struct evm_word asked = quote->max_fee;
+	struct evm_word asked_tip = quote->priority;
 	struct evm_word ceiling;
+	struct evm_word least;
 
 	(void) evm_word_mul_u64(&ceiling, &quote->max_fee, CEILING_FACTOR);
 	if (cap == NULL || evm_word_compare(&ceiling, cap) < 0)
 		cap = &ceiling;
 	out->dynamic = highest->dynamic;
-	if (!bump_fee(&out->max_fee, &highest->max_fee, &quote->max_fee, cap))
-		return false;
 	out->priority = evm_word_zero;
 	if (!highest->dynamic)
-		return true;
-	return bump_fee(&out->priority, &highest->priority, &quote->priority, &out->max_fee);
+		return bump_fee(&out->max_fee, &highest->max_fee, &asked, doubled, cap);
+	if (refusals > 0)
+		asked_tip = larger(&asked_tip, &quote->suggested);
+	if (doubled)
+	{
+		least = raised(&highest->priority, DOUBLE_NUMERATOR, 1);
+		asked_tip = larger(&asked_tip, &least);
+	}
+	/* A tip counts as far as the fee has room for it above the base fee. */
+	if (refusals > 0 && !evm_word_add(&least, &asked_tip, &quote->base_fee))
+		asked = larger(&asked, &least);
+	if (!bump_fee(&out->max_fee, &highest->max_fee, &asked, false, cap))
+		return false;
+	return bump_fee(&out->priority, &highest->priority, &asked_tip, false, &out->max_fee);
 }
 
 bool

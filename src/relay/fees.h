@@ -27,6 +27,7 @@ struct relay_quote
 	struct evm_word base_fee; /* of the next block; 0 when not dynamic */
 	struct evm_word max_fee;  /* twice the base fee plus the priority fee, or the gas price */
 	struct evm_word priority;
+	struct evm_word suggested; /* the priority fee that the node suggests; 0 when not dynamic */
 };
 
 /*
@@ -40,11 +41,12 @@ extern bool relay_quote_dynamic(struct relay_quote *out, const struct evm_word *
 extern bool relay_quote_legacy(struct relay_quote *out, const struct evm_word *gas_price);
 
 /*
- * The first price, at most cap (NULL: none).  False when the next block asks for more than
- * the cap allows: the transaction waits.
+ * The first price, at most cap (NULL: none), and at least what nodes were found to want (NULL:
+ * nothing is known).  False when the next block asks for more than the cap allows: the transaction
+ * waits.
  */
 extern bool relay_price_first(struct relay_price *out, const struct relay_quote *quote,
-							  const struct evm_word *cap);
+							  const struct relay_price *learnt, const struct evm_word *cap);
 
 /*
  * The price of a replacement: what the next block asks for, and at least one eighth more than the
@@ -53,9 +55,14 @@ extern bool relay_price_first(struct relay_price *out, const struct relay_quote 
  * cap, or ten times what the next block asks for: without that end, a node that finds every price
  * too low would be answered with all the money there is. A legacy attempt is replaced by a legacy
  * one, whatever the quote.
+ *
+ * refusals is how many payloads in a row a node has found too cheap.  After the first, the
+ * priority fee is at least what the node suggests; from the second on the fee that nodes have a
+ * least value for (the priority fee, or the gas price) is doubled each time.
  */
 extern bool relay_price_bump(struct relay_price *out, const struct relay_price *highest,
-							 const struct relay_quote *quote, const struct evm_word *cap);
+							 const struct relay_quote *quote, int refusals,
+							 const struct evm_word *cap);
 
 /* Can the price not enter the next block at all? */
 extern bool relay_price_too_low(const struct relay_price *price, const struct relay_quote *quote);

@@ -9,7 +9,8 @@
 #include "evm/hex.h"
 #include "evm/word.h"
 
-#define HASH_TEXT_LENGTH 66 /* "0x" and 64 digits */
+#define HASH_TEXT_LENGTH 66    /* "0x" and 64 digits */
+#define ADDRESS_TEXT_LENGTH 42 /* "0x" and 40 digits */
 
 bool
 relay_parse_word(struct evm_word *out, const struct evm_json *json)
@@ -78,6 +79,60 @@ relay_parse_receipt(struct relay_receipt *out, const struct evm_json *json,
 	out->reverted = status == 0;
 	out->has_price = relay_parse_word(&out->price, evm_json_object_get(json, "effectiveGasPrice"));
 	return true;
+}
+
+static bool
+is_from(const struct evm_json *transaction, const struct evm_address *from, uint64_t nonce)
+{
+	struct evm_address sender = {{0}};
+	uint64_t used;
+	size_t len;
+	size_t decoded;
+	const char *text = evm_json_string(evm_json_object_get(transaction, "from"), &len);
+
+	return text != NULL && len == ADDRESS_TEXT_LENGTH &&
+		evm_hex_decode(sender.b, &decoded, text, len, NULL) == EVM_OK &&
+		memcmp(&sender, from, sizeof(sender)) == 0 &&
+		relay_parse_u64(&used, evm_json_object_get(transaction, "nonce")) && used == nonce;
+}
+
+static bool
+is_one_of(const struct evm_hash *hash, const struct evm_hash *hashes, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (memcmp(&hashes[i], hash, sizeof(*hash)) == 0)
+			return true;
+	return false;
+}
+
+enum relay_use
+relay_parse_use(struct evm_hash *user, const struct evm_json *json, int64_t number,
+				const struct evm_address *from, uint64_t nonce, const struct evm_hash *hashes,
+				int count)
+{
+	const struct evm_json *transactions = evm_json_object_get(json, "transactions");
+	struct relay_header header;
+	struct evm_hash hash;
+	size_t i;
+
+	memset(user, 0, sizeof(*user));
+	if (!relay_parse_header(&header, json) || header.number != number ||
+		evm_json_kind(transactions) != EVM_JSON_ARRAY)
+		return RELAY_USE_UNKNOWN;
+	for (i = 0; i < evm_json_array_size(transactions); i++)
+	{
+		const struct evm_json *transaction = evm_json_array_get(transactions, i);
+
+		if (!parse_hash(&hash, evm_json_object_get(transaction, "hash")))
+			return RELAY_USE_UNKNOWN;
+		if (is_one_of(&hash, hashes, count))
+			return RELAY_USE_OURS;
+		if (is_from(transaction, from, nonce))
+			*user = hash;
+	}
+	return RELAY_USE_FOREIGN;
 }
 
 bool

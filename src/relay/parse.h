@@ -41,12 +41,28 @@ struct relay_fee_history
 	int reward_count;
 };
 
+/* What a block says about who has used a nonce. */
+enum relay_use
+{
+	RELAY_USE_UNKNOWN, /* not asked, or no such block was given */
+	RELAY_USE_OURS,    /* one of our payloads is in it */
+	RELAY_USE_FOREIGN  /* none of them is */
+};
+
 extern bool relay_parse_word(struct evm_word *out, const struct evm_json *json);
 extern bool relay_parse_u64(uint64_t *out, const struct evm_json *json);
 extern bool relay_parse_header(struct relay_header *out, const struct evm_json *json);
 /* Also false for the receipt of another transaction than hash. */
 extern bool relay_parse_receipt(struct relay_receipt *out, const struct evm_json *json,
 								const struct evm_hash *hash);
+/*
+ * From the block of that number, with full transactions, in which the count of an account has
+ * passed the nonce; hashes are those of our payloads.  user is what used it, or zero where that
+ * does not show (an authorization of EIP-7702 uses a nonce, too).
+ */
+extern enum relay_use relay_parse_use(struct evm_hash *user, const struct evm_json *json,
+									  int64_t number, const struct evm_address *from,
+									  uint64_t nonce, const struct evm_hash *hashes, int count);
 extern bool relay_parse_fee_history(struct relay_fee_history *out, const struct evm_json *json);
 
 #endif /* RELAY_PARSE_H */

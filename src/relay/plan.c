@@ -191,7 +191,7 @@ plan_replacement(struct planner *planner, struct relay_nonce *nonce, bool noop)
 
 	/* A no-op has no effect that a cap of the send could protect. */
 	cap = lower_cap(account->has_cap, &account->cap, nonce->has_cap && !noop, &nonce->cap);
-	if (!relay_price_bump(&price, &highest->price, &process->quote, cap))
+	if (!relay_price_bump(&price, &highest->price, &process->quote, relay_refusals(nonce), cap))
 	{
 		(void) rule(planner, RELAY_SAY, nonce->transaction_id,
 					say("held at its price of %s wei per gas: a replacement would need more than "
@@ -330,6 +330,15 @@ stop_for_funds(struct planner *planner, struct relay_candidate *candidate,
 	relay_wake_by(planner->process, key->held_until);
 }
 
+/* What nodes have taken lately after they had refused less; NULL: nothing like that. */
+static const struct relay_price *
+learnt_price(const struct planner *planner)
+{
+	const struct relay_process *process = planner->process;
+
+	return process->learnt_until > planner->view->now ? &process->learnt : NULL;
+}
+
 /* False when nothing behind it in the account may be signed either. */
 static bool
 plan_candidate(struct planner *planner, struct relay_candidate *candidate,
@@ -362,7 +371,7 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 				   (long long) candidate->gas_limit, (long long) account->max_gas_limit));
 		return true;
 	}
-	if (!relay_price_first(&price, quote, cap))
+	if (!relay_price_first(&price, quote, learnt_price(planner), cap))
 	{
 		hold(planner, candidate, CAP_RETRY_MS,
 			 say("held at the cap of %s wei per gas: the next block asks for %s", decimal(cap),

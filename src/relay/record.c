@@ -185,11 +185,13 @@ static struct db_statement reopen = {
 static struct db_statement set_answer = {
 	.sql =
 		"UPDATE rflow_private.relayer_attempts"
-		"   SET answer_class = $5, answer = $6, answered_at = $7,"
+		"   SET answer_class = $5, answer = $6, answered_at = $7, answer_code = $9,"
+		"       refusals = refusals + CASE WHEN $8 THEN 0 ELSE 1 END,"
 		"       broadcast_at = CASE WHEN $8 THEN COALESCE(broadcast_at, $7) ELSE broadcast_at END"
 		" WHERE chain_id = $1 AND address = $2::rflow.address AND nonce = $3 AND attempt = $4",
-	.types = {INT8OID, TEXTOID, INT8OID, INT4OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, BOOLOID},
-	.count = 8,
+	.types = {INT8OID, TEXTOID, INT8OID, INT4OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, BOOLOID,
+			  INT8OID},
+	.count = 9,
 };
 
 /* Those that are parked look again; a repeated hint does no harm. */
@@ -505,10 +507,10 @@ relay_reopen_nonces(int64 chain_id, const struct evm_address *address, uint64 fr
 
 void
 relay_record_answer(int64 chain_id, const struct evm_address *address, uint64 nonce, int attempt,
-					enum relay_class class, const char *answer)
+					enum relay_class class, int64 code, const char *answer)
 {
-	Datum parameters[8];
-	char nulls[] = "        ";
+	Datum parameters[9];
+	char nulls[] = "         ";
 
 	put_nonce(parameters, chain_id, address, nonce);
 	parameters[3] = Int32GetDatum(attempt);
@@ -516,6 +518,8 @@ relay_record_answer(int64 chain_id, const struct evm_address *address, uint64 no
 	parameters[5] = text_or_null(&nulls[5], answer);
 	parameters[6] = now_datum();
 	parameters[7] = BoolGetDatum(class == RELAY_ACCEPTED || class == RELAY_KNOWN);
+	parameters[8] = Int64GetDatum(code);
+	nulls[8] = code == 0 ? 'n' : ' ';
 	(void) db_execute(&set_answer, parameters, nulls);
 }
 

@@ -80,9 +80,10 @@ extern void relay_settle_nonce(int64 chain_id, const struct evm_address *address
 /* Tracks again what was settled from this nonce on; returns how many that are. */
 extern uint64 relay_reopen_nonces(int64 chain_id, const struct evm_address *address, uint64 from);
 
-/* What a node said to an attempt. */
+/* What a node said to an attempt; code is that of a JSON-RPC error, 0: there was none. */
 extern void relay_record_answer(int64 chain_id, const struct evm_address *address, uint64 nonce,
-								int attempt, enum relay_class class, const char *answer);
+								int attempt, enum relay_class class, int64 code,
+								const char *answer);
 
 /* What cannot go on by itself; shown in rflow.stuck until it is resolved.  Once per subject. */
 extern void relay_record_incident(const char *kind, const char *network, const char *subject,

@@ -16,11 +16,11 @@
 #include "db/datum.h"
 #include "db/statement.h"
 #include "evm/address.h"
+#include "evm/hex.h"
+#include "lib/stringinfo.h"
 #include "relay/reconcile.h"
 #include "relay/record.h"
 
-/* A foreign use is believed only after this many heads, however low the confirmations. */
-#define SUSPECT_MIN_BLOCKS 3
 /* When a row that somebody holds is looked at again. */
 #define LOCKED_RETRY_MS 100
 
@@ -128,9 +128,50 @@ settle_vanished(struct relay_nonce *nonce)
 	nonce->send_again = true;
 }
 
+/* Until it is known who has used it: what is known, and what is looked for. */
+static void
+say_suspect(const struct relay_nonce *nonce)
+{
+	const char *format =
+		"nonce %llu is used on the chain and no payload of ours has a receipt: "
+		"watched until that is final";
+
+	if (nonce->use == RELAY_USE_OURS)
+	{
+		relay_record_reason(nonce->transaction_id,
+							psprintf("it is in block %lld, and the node does not give its receipt",
+									 (long long) nonce->used_in));
+		return;
+	}
+	relay_record_reason(nonce->transaction_id, psprintf(format, (unsigned long long) nonce->nonce));
+}
+
+/* "nonce 3 was used by a transaction that is not rflow's: 0x… in block 7" */
+static char *
+describe_use(const struct relay_nonce *nonce)
+{
+	static const struct evm_hash none;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "nonce %llu was used by a transaction that is not rflow's",
+					 (unsigned long long) nonce->nonce);
+	if (memcmp(&nonce->user, &none, sizeof(none)) != 0)
+	{
+		appendStringInfoString(&text, ": 0x");
+		enlargeStringInfo(&text, 2 * sizeof(nonce->user.b) + 1);
+		evm_hex_digits(text.data + text.len, nonce->user.b, sizeof(nonce->user.b));
+		text.len += 2 * sizeof(nonce->user.b);
+		text.data[text.len] = '\0';
+	}
+	appendStringInfo(&text, " in block %lld", (long long) nonce->used_in);
+	return text.data;
+}
+
 /*
  * The chain's count is beyond the nonce, and none of our attempts has a receipt: a node may lag, so
- * it is watched until the count is that high at the depth of confirmations, too.
+ * it is watched until the count is that high at the depth of confirmations, too, and the block is
+ * found that has used it without us.
  */
 static void
 settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
@@ -138,26 +179,21 @@ settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
 	struct relay_key *key = nonce->key;
 	struct relay_failure failure = {"displaced", NULL, {NULL, 0}};
 	char account[EVM_ADDRESS_TEXT_BYTES];
-	int64 age;
 
 	if (!key->suspected || key->suspect != nonce->nonce)
 	{
 		key->suspected = true;
 		key->suspect = nonce->nonce;
 		key->suspect_since = process->head_number;
-		relay_record_reason(nonce->transaction_id,
-							psprintf("nonce %llu is used on the chain and no payload of ours has a "
-									 "receipt: watched until that is final",
-									 (unsigned long long) nonce->nonce));
+	}
+	if (nonce->use != RELAY_USE_FOREIGN)
+	{
+		say_suspect(nonce);
 		return;
 	}
-	age = process->head_number - key->suspect_since;
-	if (!nonce->used_at_depth || age < Max(nonce->confirmations, SUSPECT_MIN_BLOCKS))
-		return;
 	if (relay_look_for_nonce(process, key, nonce->nonce))
 		return;
-	failure.message = psprintf("nonce %llu was used by a transaction that is not rflow's",
-							   (unsigned long long) nonce->nonce);
+	failure.message = describe_use(nonce);
 	if (!relay_record_superseded(nonce->transaction_id, NULL, failure.message, &failure))
 		return;
 	relay_settle_nonce(process->chain_id, &key->address, nonce->nonce);

@@ -106,6 +106,22 @@ relay_highest(const struct relay_nonce *nonce)
 	return highest;
 }
 
+int
+relay_refusals(const struct relay_nonce *nonce)
+{
+	int count = 0;
+
+	while (count < nonce->attempt_count)
+	{
+		const struct relay_attempt *attempt = relay_newest(nonce) - count;
+
+		if (!attempt->answered || attempt->class != RELAY_FEE_TOO_LOW)
+			break;
+		count++;
+	}
+	return count;
+}
+
 bool
 relay_was_accepted(const struct relay_nonce *nonce)
 {
@@ -121,6 +137,16 @@ bool
 relay_is_deep(const struct relay_process *process, const struct relay_nonce *nonce)
 {
 	return process->head_number - nonce->receipt.block_number + 1 >= nonce->confirmations;
+}
+
+bool
+relay_is_overdue(const struct relay_process *process, const struct relay_nonce *nonce)
+{
+	const struct relay_key *key = nonce->key;
+
+	return key->suspected && key->suspect == nonce->nonce &&
+		process->head_number - key->suspect_since >=
+		Max(nonce->confirmations, RELAY_SUSPECT_MIN_BLOCKS);
 }
 
 bool

@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "datatype/timestamp.h"
+#include "db/allowance.h"
 #include "evm/bytes.h"
 #include "relay/classify.h"
 #include "relay/fees.h"
@@ -177,7 +178,10 @@ struct relay_nonce
 	int noop_question;            /* the gas of a no-op; -1: not asked */
 	int64 noop_gas;               /* 0: not known */
 	bool used_at_depth; /* the chain's count is beyond it, at the depth of confirmations */
-	char *revert_text;  /* why it reverted; NULL: not asked */
+	enum relay_use use; /* who has used it then; foreign.h */
+	struct evm_hash user;
+	int64 used_in;     /* the block, where that is known */
+	char *revert_text; /* why it reverted; NULL: not asked */
 	struct evm_bytes revert_data;
 };
 
@@ -201,6 +205,8 @@ struct relay_process
 	int64 chain_id;
 	int confirmations;
 	int rpc_timeout_ms;
+	struct db_allowance allowance; /* what its nodes may be asked */
+	char *unit_costs;              /* NULL: as usual */
 	char **urls;
 	int url_count;
 	struct relay_account *accounts;
@@ -236,14 +242,17 @@ struct relay_process
 	bool look_back; /* a block that was seen has gone */
 	bool has_base_fee;
 	TimestampTz head_changed_at;
-	double block_ms;  /* usual distance between changes; 0: not known */
-	int64 asked_head; /* receipts were asked at this one */
-	bool ask_again;   /* something calls for receipts before the next head */
-	int hurry_ms;     /* until the next look whether a full window has room again */
-	bool progress;    /* this round has signed something, or found what was mined */
+	double block_ms;          /* usual distance between changes; 0: not known */
+	int64 asked_head;         /* receipts were asked at this one */
+	TimestampTz behind_since; /* the endpoint's own head is below head_number; 0: is not */
+	bool ask_again;           /* something calls for receipts before the next head */
+	int hurry_ms;             /* until the next look whether a full window has room again */
+	bool progress;            /* this round has signed something, or found what was mined */
 
 	bool has_quote;
 	struct relay_quote quote;
+	struct relay_price learnt; /* what was taken after less had been refused */
+	TimestampTz learnt_until;  /* 0: nothing */
 	int64 quoted_head;
 	TimestampTz quoted_at;
 
@@ -268,6 +277,8 @@ extern struct relay_account *relay_find_account(struct relay_process *process, c
 extern struct relay_attempt *relay_newest(const struct relay_nonce *nonce);
 /* The attempt that pays most: what a replacement must outbid. */
 extern struct relay_attempt *relay_highest(const struct relay_nonce *nonce);
+/* How many payloads in a row, up to the newest, were refused as too cheap. */
+extern int relay_refusals(const struct relay_nonce *nonce);
 /* Has a node ever taken one of its attempts? */
 extern bool relay_was_accepted(const struct relay_nonce *nonce);
 /*
@@ -275,6 +286,12 @@ extern bool relay_was_accepted(const struct relay_nonce *nonce);
  * already?
  */
 extern bool relay_is_deep(const struct relay_process *process, const struct relay_nonce *nonce);
+/*
+ * Is it used on the chain since so many heads that its receipt should have come?  However low the
+ * confirmations.
+ */
+#define RELAY_SUSPECT_MIN_BLOCKS 3
+extern bool relay_is_overdue(const struct relay_process *process, const struct relay_nonce *nonce);
 extern bool relay_is_recorded(const struct relay_nonce *nonce);
 
 #endif /* RELAY_STATE_H */

@@ -16,6 +16,7 @@
 #include "db/datum.h"
 #include "db/statement.h"
 #include "evm/abi.h"
+#include "relay/foreign.h"
 #include "relay/load.h"
 #include "relay/put.h"
 #include "rpc/client.h"
@@ -250,6 +251,7 @@ relay_verify(struct relay_process *process, struct relay_view *view)
 	int i;
 
 	initStringInfo(&text);
+	rpc_batch_pin(batch, process->endpoint);
 	for (i = 0; i < view->nonce_count; i++)
 	{
 		struct relay_nonce *nonce = &view->nonces[i];
@@ -284,5 +286,5 @@ relay_verify(struct relay_process *process, struct relay_view *view)
 		read_depth_count(batch, &follow_ups[i]);
 		read_replay(batch, &follow_ups[i]);
 	}
-	return true;
+	return relay_find_users(process, view);
 }

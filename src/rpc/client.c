@@ -19,6 +19,8 @@
 #include "rpc/endpoint.h"
 #include "rpc/http.h"
 #include "rpc/request.h"
+#include "rpc/units.h"
+#include "storage/latch.h"
 #include "utils/memutils.h"
 
 /* Parsed answers may take this much: a few times the text, as objects of short strings do. */
@@ -40,6 +42,14 @@
 #define MS_PER_SECOND 1000.0
 
 #define WAIT_EVENT_IDLE "RflowIdle"
+#define WAIT_EVENT_LIMIT "RflowRateLimit"
+
+/* How long calls wait for the limit before they fail: the worker has other things to do. */
+#define BULK_WAIT_MS 100.0
+#define LIMIT_WAIT_MS 5000.0
+
+/* An endpoint that is behind others is asked again after so long. */
+#define BEHIND_REST_MS 5000.0
 
 struct rpc_client
 {
@@ -47,10 +57,15 @@ struct rpc_client
 	MemoryContextCallback release;
 	char *network;
 	int timeout_ms;
+	double (*spend)(void *context, double units, int priority);
+	void *spend_context;
+	double units_per_second;
+	const struct evm_json *unit_costs;
 	struct rpc_endpoints endpoints;
 	struct rpc_http *http;
 	uint64 next_id;
 	char error[CLIENT_ERROR_BYTES];
+	bool limited; /* the last run was ended by the limit */
 	struct rpc_statistics statistics;
 };
 
@@ -60,6 +75,10 @@ struct rpc_batch
 	MemoryContext context; /* holds this struct, the request and the answers */
 	struct evm_arena *arena;
 	struct rpc_request request;
+	double *units; /* what each call costs, where there is a limit */
+	int unit_capacity;
+	enum rpc_priority priority;
+	uint64 pinned;              /* the generation of the only endpoint to be asked; 0: any */
 	struct rpc_answer *answers; /* NULL until the batch has run */
 };
 
@@ -67,8 +86,9 @@ struct rpc_batch
 enum outcome
 {
 	ANSWERED,
-	SPLIT, /* the node wants fewer calls in a request */
-	FAILED /* client->error says why */
+	SPLIT,   /* the node wants fewer calls in a request */
+	LIMITED, /* the network's limit is used up: nothing was sent */
+	FAILED   /* client->error says why */
 };
 
 /* ---- arenas in memory contexts ------------------------------------------- */
@@ -135,6 +155,25 @@ read_urls(struct rpc_client *client, const struct rpc_options *options)
 	}
 }
 
+static void
+read_limit(struct rpc_client *client, const struct rpc_options *options)
+{
+	struct evm_arena *arena;
+	struct evm_error error;
+
+	client->spend = options->spend;
+	client->spend_context = options->spend_context;
+	client->units_per_second = options->units_per_second;
+	if (options->spend == NULL || options->unit_costs == NULL)
+		return;
+	arena = create_arena(client->context, URL_ARENA_BYTES);
+	if (evm_json_parse(arena, &client->unit_costs, options->unit_costs, strlen(options->unit_costs),
+					   &error) != EVM_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unit_costs of network \"%s\": %s", client->network, error.message)));
+}
+
 struct rpc_client *
 rpc_client_create(const struct rpc_options *options)
 {
@@ -148,6 +187,7 @@ rpc_client_create(const struct rpc_options *options)
 	client->timeout_ms = options->timeout_ms;
 	client->next_id = 1;
 	read_urls(client, options);
+	read_limit(client, options);
 	client->http = rpc_http_create();
 	client->release.func = release_client;
 	client->release.arg = client;
@@ -181,6 +221,12 @@ rpc_client_error(const struct rpc_client *client)
 	return client->error;
 }
 
+bool
+rpc_client_was_limited(const struct rpc_client *client)
+{
+	return client->limited;
+}
+
 double
 rpc_client_rests_ms(const struct rpc_client *client)
 {
@@ -202,6 +248,59 @@ rpc_wait(struct rpc_client *client, double timeout_ms)
 	if (client == NULL)
 		return db_wait(NULL, 0, timeout_ms, WAIT_EVENT_IDLE);
 	return rpc_http_idle(client->http, timeout_ms, WAIT_EVENT_IDLE);
+}
+
+void
+rpc_client_leave_endpoint(struct rpc_client *client, const char *why)
+{
+	struct rpc_endpoints *endpoints = &client->endpoints;
+
+	if (endpoints->count < 2)
+		return;
+	rpc_endpoint_failed(endpoints, &endpoints->list[endpoints->current], db_now_ms(),
+						BEHIND_REST_MS);
+	snprintf(client->error, sizeof(client->error), "%s: %s", rpc_client_endpoint(client), why);
+}
+
+/* ---- the network's limit ------------------------------------------------- */
+
+static double
+units_between(const struct rpc_batch *batch, int first, int end)
+{
+	double units = 0;
+
+	for (int i = first; i < end; i++)
+		units += batch->units[i];
+	return units;
+}
+
+/* False when they cannot be had in time. */
+static bool
+spend_units(struct rpc_batch *batch, int first, int end)
+{
+	struct rpc_client *client = batch->client;
+	double units;
+	double deadline;
+	double wait_ms;
+	bool woken = false;
+
+	if (client->spend == NULL)
+		return true;
+	units = units_between(batch, first, end);
+	deadline = db_now_ms() + (batch->priority == RPC_BULK ? BULK_WAIT_MS : LIMIT_WAIT_MS);
+	while ((wait_ms = client->spend(client->spend_context, units, batch->priority)) > 0 &&
+		   db_now_ms() + wait_ms <= deadline)
+		woken |= rpc_http_idle(client->http, wait_ms, WAIT_EVENT_LIMIT);
+	/* A wake that came meanwhile is for the loop of the worker. */
+	if (woken)
+		SetLatch(MyLatch);
+	if (wait_ms == 0)
+		client->statistics.units += (uint64) units;
+	else
+		snprintf(client->error, sizeof(client->error),
+				 "the network's limit of %.0f compute units per second is used up",
+				 client->units_per_second);
+	return wait_ms == 0;
 }
 
 /* ---- one request --------------------------------------------------------- */
@@ -293,6 +392,8 @@ run_request(struct rpc_batch *batch, struct rpc_endpoint *endpoint, int first, i
 	struct rpc_http_response response;
 	enum outcome outcome;
 
+	if (!spend_units(batch, first, end))
+		return LIMITED;
 	request.body = rpc_request_body(&batch->request, first, end, &request.body_len);
 	rpc_http_post(client->http, &request, &response);
 	if (response.failure[0] != '\0')
@@ -314,6 +415,7 @@ rpc_batch_create(struct rpc_client *client)
 	struct rpc_batch *batch = palloc0(sizeof(*batch));
 
 	batch->client = client;
+	batch->priority = RPC_NORMAL;
 	batch->context = context;
 	batch->arena = create_arena(context, ANSWER_ARENA_BYTES);
 	rpc_request_init(&batch->request);
@@ -328,13 +430,42 @@ rpc_batch_destroy(struct rpc_batch *batch)
 		MemoryContextDelete(batch->context);
 }
 
+/* Grows with the request's own arrays. */
+static void
+note_units(struct rpc_batch *batch, const char *method)
+{
+	int capacity = batch->request.capacity;
+
+	if (batch->client == NULL || batch->client->spend == NULL)
+		return;
+	if (batch->units == NULL)
+		batch->units = MemoryContextAllocZero(batch->context, sizeof(double) * capacity);
+	else if (batch->unit_capacity < capacity)
+		batch->units = repalloc(batch->units, sizeof(double) * capacity);
+	batch->unit_capacity = capacity;
+	batch->units[batch->request.count - 1] = rpc_units_of(batch->client->unit_costs, method);
+}
+
 int
 rpc_batch_add(struct rpc_batch *batch, const char *method, const char *params)
 {
 	uint64 id = batch->client != NULL ? batch->client->next_id++ : (uint64) batch->request.count;
 
 	rpc_request_add(&batch->request, id, method, params);
+	note_units(batch, method);
 	return batch->request.count - 1;
+}
+
+void
+rpc_batch_set_priority(struct rpc_batch *batch, enum rpc_priority priority)
+{
+	batch->priority = priority;
+}
+
+void
+rpc_batch_pin(struct rpc_batch *batch, uint64_t generation)
+{
+	batch->pinned = generation;
 }
 
 size_t
@@ -362,15 +493,22 @@ rpc_batch_answer(const struct rpc_batch *batch, int index)
 	return &batch->answers[index];
 }
 
-/* How far the next request goes: what the endpoint takes, and at least one call. */
+/* How far the next request goes: what endpoint and limit allow, and at least one call. */
 static int
 request_end(const struct rpc_batch *batch, const struct rpc_endpoint *endpoint, int first)
 {
-	int end = first + 1;
+	const struct rpc_client *client = batch->client;
+	double units = 0;
+	int end = first;
 
-	while (end < batch->request.count && end - first < endpoint->batch_limit &&
-		   rpc_request_bytes(&batch->request, first, end + 1) < RPC_MAX_REQUEST_BYTES)
+	do
+	{
+		if (client->spend != NULL)
+			units += batch->units[end];
 		end++;
+	} while (end < batch->request.count && end - first < endpoint->batch_limit &&
+			 rpc_request_bytes(&batch->request, first, end + 1) < RPC_MAX_REQUEST_BYTES &&
+			 (client->spend == NULL || units + batch->units[end] <= client->units_per_second));
 	return end;
 }
 
@@ -398,6 +536,9 @@ run_requests(struct rpc_batch *batch, struct rpc_endpoint *endpoint)
 			endpoint->batch_limit = (end - first) / 2;
 			continue;
 		}
+		batch->client->limited = outcome == LIMITED;
+		if (outcome == LIMITED)
+			break;
 		if (outcome == ANSWERED)
 			first = end;
 		/* Also a node that answered may have asked for fewer requests. */
@@ -427,6 +568,14 @@ rpc_batch_run(struct rpc_batch *batch)
 		return false;
 	}
 	client->error[0] = '\0';
+	client->limited = false;
+	if (batch->pinned != 0 && batch->pinned != client->endpoints.generation)
+	{
+		snprintf(client->error, sizeof(client->error),
+				 "%s has just taken over from another endpoint", endpoint->url.shown);
+		fail_calls(batch, 0);
+		return false;
+	}
 	answered = run_requests(batch, endpoint);
 	if (answered < batch->request.count)
 		fail_calls(batch, answered);

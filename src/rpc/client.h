@@ -29,6 +29,22 @@ struct rpc_options
 	const char *const *urls;
 	int url_count;
 	int timeout_ms; /* of one request */
+	/*
+	 * Where the network has a limit of compute units: takes them, or says in how many milliseconds
+	 * to try again (0: taken).  priority is an enum rpc_priority.  NULL: no limit.
+	 */
+	double (*spend)(void *context, double units, int priority);
+	void *spend_context;     /* lives as long as the client */
+	double units_per_second; /* what the limit is: no request costs more, where it can be split */
+	const char *unit_costs;  /* NULL, or a JSON object: what calls cost (units.h) */
+};
+
+/* Who may ask first where there is a limit. */
+enum rpc_priority
+{
+	RPC_BULK,   /* does not wait for long: fails, to be tried later */
+	RPC_NORMAL, /* unless told */
+	RPC_URGENT
 };
 
 /* What a single call was answered. */
@@ -69,6 +85,12 @@ extern struct rpc_batch *rpc_batch_create(struct rpc_client *client);
  * Adds a call; params is the text of a JSON array.  Returns its index.
  */
 extern int rpc_batch_add(struct rpc_batch *batch, const char *method, const char *params);
+extern void rpc_batch_set_priority(struct rpc_batch *batch, enum rpc_priority priority);
+/*
+ * The batch runs at the endpoint of this generation (rpc_client_generation) or fails: what another
+ * one has said must not be mixed with what this one says.
+ */
+extern void rpc_batch_pin(struct rpc_batch *batch, uint64_t generation);
 /* Bytes of the request so far, to keep below RPC_MAX_REQUEST_BYTES. */
 extern size_t rpc_batch_bytes(const struct rpc_batch *batch);
 extern int rpc_batch_count(const struct rpc_batch *batch);
@@ -88,12 +110,20 @@ extern const struct rpc_answer *rpc_batch_answer(const struct rpc_batch *batch, 
 extern struct evm_arena *rpc_batch_arena(struct rpc_batch *batch);
 extern void rpc_batch_destroy(struct rpc_batch *batch);
 
+/*
+ * The endpoint in use is behind others: it rests, if there is another one, and that is asked next.
+ */
+extern void rpc_client_leave_endpoint(struct rpc_client *client, const char *why);
+
 /* The endpoint in use: scheme and host (and port) only. */
 extern const char *rpc_client_endpoint(const struct rpc_client *client);
 /* Grows by one whenever another endpoint is taken into use; 1 for the first. */
 extern uint64_t rpc_client_generation(const struct rpc_client *client);
 /* Why the last run failed or left calls without an answer, without secrets; "" when it did not. */
 extern const char *rpc_client_error(const struct rpc_client *client);
+
+/* Was it the network's limit that made the last run fail? */
+extern bool rpc_client_was_limited(const struct rpc_client *client);
 
 /*
  * Milliseconds until an endpoint may be asked again: after a failure it rests, and while all of
@@ -106,6 +136,7 @@ struct rpc_statistics
 	uint64_t requests; /* HTTP requests sent */
 	uint64_t calls;    /* calls in them */
 	uint64_t failures; /* requests without an answer */
+	uint64_t units;    /* compute units of the calls, where there is a limit */
 	double latency_ms; /* moving average of answered requests */
 	double last_latency_ms;
 };

@@ -23,7 +23,8 @@
 
 static struct db_statement network_row = {
 	.sql =
-		"SELECT n.chain_id, n.rpc_urls, (extract(epoch FROM n.rpc_timeout) * 1000)::bigint "
+		"SELECT n.chain_id, n.rpc_urls, (extract(epoch FROM n.rpc_timeout) * 1000)::bigint, "
+		"       coalesce(n.max_units_per_second, 0), n.unit_costs::text "
 		"  FROM rflow.networks n "
 		" WHERE n.name = $1 AND n.enabled",
 	.types = {TEXTOID},
@@ -69,6 +70,11 @@ read_options(struct rpc_options *out, struct executor_network *network)
 	out->urls = urls;
 	out->network = network->name;
 	out->timeout_ms = (int) db_int64(0, 3);
+	db_allowance_open(&network->allowance, network->name, (double) db_int64(0, 4));
+	out->spend = network->allowance.per_second > 0 ? db_allowance_spend : NULL;
+	out->spend_context = &network->allowance;
+	out->units_per_second = network->allowance.per_second;
+	out->unit_costs = db_text(0, 5);
 }
 
 /* URLs may name a variable that is not set: a problem of this network alone. */

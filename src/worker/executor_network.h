@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "datatype/timestamp.h"
+#include "db/allowance.h"
 #include "rpc/client.h"
 #include "worker/worker.h"
 
@@ -20,6 +21,7 @@ struct executor_network
 	int64 chain_id;
 	struct rpc_client *client;       /* NULL: not usable, or its URLs are not */
 	uint64 identified;               /* generation of the client that is known to be on the chain */
+	struct db_allowance allowance;   /* what its nodes may be asked */
 	char problem[WORKER_TEXT_BYTES]; /* why no step can call it; "" when one can */
 	int failures;                    /* requests in a row without an answer */
 };

@@ -67,6 +67,7 @@ report(const struct relay_process *process)
 	report.rpc_requests = (int64) statistics.requests;
 	report.rpc_calls = (int64) statistics.calls;
 	report.rpc_failures = (int64) statistics.failures;
+	report.rpc_units = (int64) statistics.units;
 	db_report(&report);
 }
 

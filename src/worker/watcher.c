@@ -30,6 +30,11 @@
  * header.
  */
 #define HEADER_EVERY 8
+/* With several endpoints, one that gives no new head for ten blocks is left: at least so long. */
+#define STALL_BLOCKS 10
+#define STALL_MIN_MS 5000
+/* On a chain without a pace. */
+#define STALL_IRREGULAR_MS 60000
 /* A node on the wrong chain is looked at again after this. */
 #define BROKEN_PAUSE_MS 5000
 /* Another branch is looked at again after this, before it is adopted. */
@@ -40,7 +45,8 @@ static struct db_statement network_row = {
 		"SELECT n.chain_id, n.rpc_urls, "
 		"       (extract(epoch FROM n.poll_min) * 1000)::bigint, "
 		"       (extract(epoch FROM n.poll_max) * 1000)::bigint, "
-		"       (extract(epoch FROM n.rpc_timeout) * 1000)::bigint, n.log_range "
+		"       (extract(epoch FROM n.rpc_timeout) * 1000)::bigint, n.log_range, "
+		"       coalesce(n.max_units_per_second, 0), n.unit_costs::text "
 		"  FROM rflow.networks n "
 		" WHERE n.name = $1 AND n.enabled",
 	.types = {TEXTOID},
@@ -88,7 +94,13 @@ same_urls(const List *a, const List *b)
 	return true;
 }
 
-/* A client lives as long as the URLs and the timeout it was made for. */
+static bool
+same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* A client lives as long as what it was made for. */
 static void
 connect_client(struct watcher *watcher, int timeout_ms)
 {
@@ -102,12 +114,15 @@ connect_client(struct watcher *watcher, int timeout_ms)
 		.timeout_ms = timeout_ms,
 	};
 	const char **texts = palloc(options.url_count * sizeof(char *));
+	double units_per_second = (double) db_int64(0, 7);
+	char *unit_costs = db_text(0, 8);
 
 	for (int i = 0; i < options.url_count; i++)
 		texts[i] = list_nth(urls, i);
 	options.urls = texts;
 	if (watcher->client != NULL && watcher->timeout_ms == timeout_ms &&
-		same_urls(urls, watcher->urls))
+		watcher->allowance.per_second == units_per_second &&
+		same_text(unit_costs, watcher->unit_costs) && same_urls(urls, watcher->urls))
 	{
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
@@ -119,6 +134,12 @@ connect_client(struct watcher *watcher, int timeout_ms)
 	watcher->network_context = context;
 	watcher->urls = urls;
 	watcher->timeout_ms = timeout_ms;
+	watcher->unit_costs = unit_costs;
+	db_allowance_open(&watcher->allowance, options.network, units_per_second);
+	options.spend = units_per_second > 0 ? db_allowance_spend : NULL;
+	options.spend_context = &watcher->allowance;
+	options.units_per_second = units_per_second;
+	options.unit_costs = unit_costs;
 	watcher->client = rpc_client_create(&options);
 	watcher->identified = 0;
 	MemoryContextSwitchTo(old);
@@ -390,10 +411,31 @@ adopt_head(struct watcher *watcher, const struct chain_header *head, double aske
 		case CHAIN_REORGANISED:
 			watcher->misses = 0;
 			follow_again(watcher);
+			watcher->stands_since = 0;
 			chain_pace_hit(&watcher->pace, head->number, asked_at);
 			store_headers(watcher, &update, old_tip);
 			break;
 	}
+}
+
+/* Another endpoint may have the blocks that this one does not show. */
+static void
+leave_stalled_endpoint(struct watcher *watcher)
+{
+	double now = db_now_ms();
+	double patience = STALL_IRREGULAR_MS;
+
+	if (chain_pace_is_regular(&watcher->pace))
+		patience = Max(watcher->pace.period_ms * STALL_BLOCKS, STALL_MIN_MS);
+	if (watcher->stands_since == 0)
+		watcher->stands_since = now;
+	if (list_length(watcher->urls) < 2 || now - watcher->stands_since < patience)
+		return;
+	rpc_client_leave_endpoint(watcher->client,
+							  psprintf("no block after " INT64_FORMAT " for %.0f s",
+									   watcher->chain->tip, (now - watcher->stands_since) / 1000));
+	db_report_error("%s", rpc_client_error(watcher->client));
+	watcher->stands_since = now;
 }
 
 static void
@@ -427,6 +469,7 @@ poll_head(struct watcher *watcher)
 		chain_pace_miss(&watcher->pace, asked_at);
 		if (poll.with_header)
 			follow_again(watcher);
+		leave_stalled_endpoint(watcher);
 	}
 	else
 		adopt_head(watcher, &head, asked_at);
@@ -451,6 +494,7 @@ report(struct watcher *watcher)
 	out->rpc_requests = statistics.requests;
 	out->rpc_calls = statistics.calls;
 	out->rpc_failures = statistics.failures;
+	out->rpc_units = statistics.units;
 	db_report(out);
 }
 

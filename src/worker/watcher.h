@@ -5,6 +5,7 @@
 #ifndef WORKER_WATCHER_H
 #define WORKER_WATCHER_H
 
+#include "db/allowance.h"
 #include "chain/cursor.h"
 #include "chain/follow.h"
 #include "chain/pace.h"
@@ -18,7 +19,8 @@ struct watcher
 	struct chain *chain;
 	bool chain_loaded;
 	struct chain_pace pace;
-	int misses; /* polls since the last new head */
+	int misses;          /* polls since the last new head */
+	double stands_since; /* db_now_ms; since then this endpoint has given no new head */
 
 	/* of the network's row */
 	MemoryContext network_context;
@@ -27,6 +29,8 @@ struct watcher
 	struct rpc_client *client;
 	uint64 identified; /* generation of the client that is known to be on our chain; 0: none */
 	int log_range;
+	struct db_allowance allowance;
+	char *unit_costs; /* NULL: as usual */
 
 	/* of the definitions, as of generation */
 	uint64 generation;

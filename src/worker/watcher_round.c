@@ -401,7 +401,12 @@ worker_watcher_round(struct watcher *watcher)
 		if (cursor->next_block > ceiling)
 			continue;
 		if (!fetch_and_claim(watcher, cursor, ceiling))
+		{
+			/* What is old waits for the network's limit; what is new need not wait behind it. */
+			if (rpc_client_was_limited(watcher->client))
+				continue;
 			return false;
+		}
 		moved = true;
 		more |= cursor->next_block <= ceiling;
 	}

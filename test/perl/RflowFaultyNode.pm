@@ -191,12 +191,16 @@ sub wait_hit
 
 =item state(name => value...)
 
-Changes the state and returns it: {upstream, lag, head, gzip, requests, connections}.
+Changes the state and returns it; the first lines of the program list what there is.
 
 =item calls(method)
 
 The calls that reached it, all or those of one method, as {at, request, method, params, id,
-batch}; forget_calls begins anew.
+batch, struck}, struck being the kinds of the faults; forget_calls begins anew.
+
+=item pool / evict(nonce...)
+
+What its pool holds (where state has rules for one), and makes it forget these nonces, or all.
 
 =back
 
@@ -219,5 +223,13 @@ sub calls
 }
 
 sub forget_calls { $_[0]->control('DELETE', 'calls') }
+
+sub pool { return @{ $_[0]->control('GET', 'pool') } }
+
+sub evict
+{
+	my ($self, @nonces) = @_;
+	$self->control('POST', 'evict', \@nonces);
+}
 
 1;

@@ -29,12 +29,12 @@ SELECT idempotency_key, relayer, network, owner, state, reason, intent, recipien
 SELECT rflow.submit_transaction('relay-hot', 'relay-token', 'mint(uint256,address)',
 	'{"amount": 5, "to": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"}', 'two', gas_limit => 90000, max_fee_per_gas => 7e9, confirmations => 4) > 0 AS queued;
 SELECT rflow.submit_transaction('relay-hot', 'relay-token', 'deposit', '[]', 'three', value => 1e18) > 0 AS queued;
--- Raw bytes; without a recipient a contract is created.
+-- Raw bytes; without a recipient a contract is created (I-15).
 SELECT rflow.submit_transaction('relay-hot', recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => 1, data => '0x', idempotency_key => 'four') > 0 AS queued;
 SELECT rflow.submit_transaction('relay-hot', recipient => NULL, value => 0, data => '0x6001', idempotency_key => 'five') > 0 AS queued;
 SELECT idempotency_key, recipient, value, data, confirmations FROM rflow.transactions ORDER BY id;
 
--- The same key and body is the same transaction; another body is an error.
+-- The same key and body is the same transaction; another body is an error (I-29, R13).
 SELECT rflow.submit_transaction('relay-hot', recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => 1, data => '0x', idempotency_key => 'four')
 	= (SELECT id FROM rflow.transactions WHERE idempotency_key = 'four') AS same;
 \set SHOW_CONTEXT never
@@ -54,7 +54,7 @@ SELECT rflow.submit_transaction('relay-hot', 'relay-token', 'deposit', '[]', 'se
 COMMIT;
 SELECT count(*) FROM rflow.transactions WHERE idempotency_key IN ('six', 'seven');
 
--- What is wrong is said where it is written.
+-- What is wrong is said where it is written (rrelayer#104).
 \set VERBOSITY terse
 SELECT rflow.submit_transaction('relay-cold', 'relay-token', 'deposit', '[]', 'k');
 SELECT rflow.submit_transaction('relay-still', 'relay-other', 'f', '[]', 'k');

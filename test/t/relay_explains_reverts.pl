@@ -34,7 +34,7 @@ sub outcome
 		"SELECT state, nonce, reason, error->>'kind' FROM rflow.transactions WHERE id = $id");
 }
 
-# rrelayer#52, #107: nothing is sent, no nonce is used, the caller sees why.
+# rrelayer#52, rrelayer#107, I-17: nothing is sent, no nonce is used, the caller sees why.
 my $refused = call('refused', 'text', '["boom"]');
 all_settled($node);
 like(outcome($refused), qr/^failed\|\|.*boom.*\|reverts$/, 'refused before it has a nonce');
@@ -43,7 +43,7 @@ all_settled($node);
 is($node->safe_psql('postgres', "SELECT nonce FROM rflow.transactions WHERE state = 'confirmed'"),
 	0, 'the nonce is used by the next one');
 
-# rrelayer#113 (c): the text of a revert is the contract's, not the node's.
+# rrelayer#113 (c), I-14, rrelayer#102: the text of a revert is the contract's, not the node's.
 my @sent = (
 	call('string', 'text', '["nonce too low: insufficient funds"]', 100000),
 	call('custom', 'withArgs', '["0x70997970C51812dc3A010C7d01b50e0d17dc79C8", 5, 7]', 100000),

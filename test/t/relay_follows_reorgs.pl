@@ -35,7 +35,7 @@ sub mine
 	}
 }
 
-# R4: rrelayer loops for ever when the receipt of a mined transaction has gone.
+# R4, R8: rrelayer loops for ever when the receipt of a mined transaction has gone.
 submit($node, 'hot', 1, 2);
 state_is($_, 'broadcast') for 1, 2;
 mine(1);

@@ -34,7 +34,7 @@ sub pause_relayer
 	$node->safe_psql('postgres', "UPDATE rflow.relayers SET paused = $paused");
 }
 
-# rrelayer#99, #106: none is assigned, so none is lost.
+# rrelayer#99, rrelayer#106: none is assigned, so none is lost.
 pause_relayer('true');
 my ($first, $second) = submit($node, 'hot', 1, 2);
 is(cancel($first), 'cancelled', 'what has no nonce is cancelled at once');
@@ -42,7 +42,7 @@ pause_relayer('false');
 state_is(2, 'broadcast');
 is($node->safe_psql('postgres', "SELECT nonce FROM rflow.transactions WHERE id = $second"), 0, 'and takes none');
 
-# A no-op in its place; what is behind it goes on.
+# I-9, R2: a no-op in its place, and what mines decides; what is behind it goes on.
 my ($third, $fourth) = submit($node, 'hot', 3, 4);
 state_is(4, 'broadcast');
 is(cancel($third), 'cancelling', 'what is signed needs a no-op');

@@ -47,6 +47,7 @@ sub settle
 	all_settled($node);
 }
 
+# I-23, R3: what stays pending is raised. rrelayer#82, digital-objects-network#76, zkDatabase#253: every payload is remembered.
 mine(1);
 submit($node, 'hot', 1, 2);
 poll_until($node, "SELECT count(*) FROM rflow.transactions WHERE state = 'broadcast'", 2);
@@ -69,7 +70,7 @@ is($node->safe_psql('postgres', <<'SQL'), 't', 'the row carries the hash of the 
 SELECT bool_and(t.transaction_hash IN (SELECT a.transaction_hash FROM rflow.attempts a WHERE a.transaction_id = t.id)) FROM rflow.transactions t
 SQL
 
-# A cap on a relayer: one that is signed stays at its price, one that is not waits; both say why.
+# R14, openzeppelin-relayer#581: a cap on a relayer: one that is signed stays at its price, one that is not waits; both say why.
 $node->safe_psql('postgres', "UPDATE rflow.relayers SET max_fee_per_gas = 3000000000 WHERE name = 'thrifty'");
 mine(60);
 submit($node, 'thrifty', 11);

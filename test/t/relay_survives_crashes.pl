@@ -1,5 +1,9 @@
 # Wherever the relayer dies, each payment is executed once and no nonce is left open: at each crash point by an error,
 # an exit, an abort (which restarts the server), SIGTERM, and an immediate shutdown; the commit of the configuration is weak.
+#
+# I-1, I-2, I-21, R6 (openzeppelin-relayer#683, #818): nonces are assigned in the commit that stores the bytes, so one that fails
+# assigns none. I-6, I-8: it is prepared once. I-11, I-26: bytes are stored before they are sent. I-12: nothing is left over.
+# rrelayer#41: SIGTERM leaves nothing half-written.
 use strict;
 use warnings;
 

@@ -73,7 +73,7 @@ $chain->rpc('anvil_setBalance', $RflowAnvil::ACCOUNTS[3], '0x1' . '0' x 50);
 poll_until($node, "SELECT state FROM rflow.transactions WHERE idempotency_key = 'payment 31'", 'confirmed');
 poll_until($node, "SELECT balance > 2::numeric ^ 199 FROM rflow.relayer_status WHERE relayer = 'poor'");
 
-# Somebody else uses the account: nothing is signed until an operator says from where to go on (I-1, I-2).
+# Somebody else uses the account: nothing is signed until an operator says from where to go on (I-1, I-2, I-20).
 $chain->wait_receipt($chain->send({ from => $RflowAnvil::ACCOUNTS[3], to => $SINK, value => 1000 })) for 1 .. 2;
 $node->safe_psql('postgres', submit_sql('poor', 32));
 problem_like('poor', '^something else has used the account: the chain has its nonces below 3, rflow those below 1');

@@ -65,18 +65,18 @@ TEST(a_first_price_respects_the_cap)
 	struct relay_price price;
 	struct evm_word cap = wei(150);
 
-	CHECK(relay_price_first(&price, &quote, NULL));
+	CHECK(relay_price_first(&price, &quote, NULL, NULL));
 	CHECK_NUMBER(number(&price.max_fee), 210);
-	CHECK(relay_price_first(&price, &quote, &cap));
+	CHECK(relay_price_first(&price, &quote, NULL, &cap));
 	CHECK_NUMBER(number(&price.max_fee), 150);
 	cap = wei(100);
-	CHECK(relay_price_first(&price, &quote, &cap));
+	CHECK(relay_price_first(&price, &quote, NULL, &cap));
 	CHECK_NUMBER(number(&price.priority), 10);
 	cap = wei(99);
-	CHECK(!relay_price_first(&price, &quote, &cap));
+	CHECK(!relay_price_first(&price, &quote, NULL, &cap));
 	quote = quote_of(0, 10);
 	cap = wei(4);
-	CHECK(relay_price_first(&price, &quote, &cap));
+	CHECK(relay_price_first(&price, &quote, NULL, &cap));
 	CHECK_NUMBER(number(&price.priority), 4);
 }
 
@@ -95,7 +95,7 @@ TEST(a_replacement_offers_a_tenth_more_on_both_fees)
 		highest.priority = wei(fee / 3);
 		quote.max_fee = wei(fee);
 		quote.priority = wei(0);
-		CHECK(relay_price_bump(&price, &highest, &quote, NULL));
+		CHECK(relay_price_bump(&price, &highest, &quote, 0, NULL));
 		CHECK(number(&price.max_fee) * 10 >= fee * 11);
 		CHECK(number(&price.priority) * 10 >= (fee / 3) * 11);
 		CHECK(number(&price.priority) > fee / 3);
@@ -109,7 +109,7 @@ TEST(a_replacement_goes_up_to_what_is_asked)
 	struct relay_price highest = {true, wei(300), wei(10)};
 	struct relay_price price;
 
-	CHECK(relay_price_bump(&price, &highest, &quote, NULL));
+	CHECK(relay_price_bump(&price, &highest, &quote, 0, NULL));
 	CHECK_NUMBER(number(&price.max_fee), 2050);
 	CHECK_NUMBER(number(&price.priority), 50);
 }
@@ -122,10 +122,10 @@ TEST(a_replacement_is_held_at_the_cap)
 	struct relay_price price;
 	struct evm_word cap = wei(1100);
 
-	CHECK(relay_price_bump(&price, &highest, &quote, &cap));
+	CHECK(relay_price_bump(&price, &highest, &quote, 0, &cap));
 	CHECK_NUMBER(number(&price.max_fee), 1100);
 	cap = wei(1099);
-	CHECK(!relay_price_bump(&price, &highest, &quote, &cap));
+	CHECK(!relay_price_bump(&price, &highest, &quote, 0, &cap));
 }
 
 TEST(a_replacement_ends_at_ten_times_the_usual_price)
@@ -134,10 +134,83 @@ TEST(a_replacement_ends_at_ten_times_the_usual_price)
 	struct relay_price highest = {true, wei(1900), wei(10)};
 	struct relay_price price;
 
-	CHECK(relay_price_bump(&price, &highest, &quote, NULL));
+	CHECK(relay_price_bump(&price, &highest, &quote, 0, NULL));
 	CHECK_NUMBER(number(&price.max_fee), 2100);
 	highest.max_fee = wei(2000);
-	CHECK(!relay_price_bump(&price, &highest, &quote, NULL));
+	CHECK(!relay_price_bump(&price, &highest, &quote, 0, NULL));
+}
+
+/* "Underpriced", again and again: the tip doubles, and the end is still the ceiling or the cap. */
+TEST(refusals_converge)
+{
+	struct relay_quote quote = quote_of(1000000000, 1);
+	struct relay_price price = {true, wei(2000000000), wei(1000000)};
+	struct relay_price highest;
+	struct evm_word cap = wei(3000000000);
+	int refusals = 0;
+
+	while (number(&price.priority) < 1000000000)
+	{
+		struct relay_price next;
+
+		CHECK(relay_price_bump(&next, &price, &quote, ++refusals, NULL));
+		CHECK(number(&next.max_fee) * 10 >= number(&price.max_fee) * 11);
+		price = next;
+		if (refusals > 32)
+			break;
+	}
+	CHECK_NUMBER(refusals, 11);
+	highest = (struct relay_price){true, wei(2000000000), wei(900000000)};
+	CHECK(relay_price_bump(&price, &highest, &quote, 5, &cap));
+	CHECK_NUMBER(number(&price.max_fee), 2800000000);
+	CHECK_NUMBER(number(&price.priority), 1800000000);
+	CHECK(!relay_price_bump(&highest, &price, &quote, 6, &cap));
+}
+
+TEST(after_a_refusal_the_tip_is_what_the_node_suggests)
+{
+	struct relay_quote quote;
+	struct evm_word base = wei(100);
+	struct evm_word suggested = wei(70);
+	struct evm_word rewards[] = {wei(2)};
+	struct relay_price highest = {true, wei(202), wei(2)};
+	struct relay_price price;
+
+	CHECK(relay_quote_dynamic(&quote, &base, rewards, 1, &suggested));
+	CHECK(relay_price_bump(&price, &highest, &quote, 0, NULL));
+	CHECK_NUMBER(number(&price.priority), 3);
+	CHECK(relay_price_bump(&price, &highest, &quote, 1, NULL));
+	CHECK_NUMBER(number(&price.priority), 70);
+}
+
+/* The fee has room for a tip that has grown beyond it. */
+TEST(a_doubled_tip_raises_the_fee_with_it)
+{
+	struct relay_quote quote = quote_of(100, 10);
+	struct relay_price highest = {true, wei(210), wei(200)};
+	struct relay_price price;
+
+	CHECK(relay_price_bump(&price, &highest, &quote, 2, NULL));
+	CHECK_NUMBER(number(&price.priority), 400);
+	CHECK_NUMBER(number(&price.max_fee), 500);
+}
+
+TEST(what_was_learnt_is_where_the_next_one_begins)
+{
+	struct relay_quote quote = quote_of(100, 10);
+	struct relay_price learnt = {true, wei(500), wei(400)};
+	struct relay_price price;
+	struct evm_word cap = wei(300);
+
+	CHECK(relay_price_first(&price, &quote, &learnt, NULL));
+	CHECK_NUMBER(number(&price.max_fee), 500);
+	CHECK_NUMBER(number(&price.priority), 400);
+	CHECK(relay_price_first(&price, &quote, &learnt, &cap));
+	CHECK_NUMBER(number(&price.max_fee), 300);
+	CHECK_NUMBER(number(&price.priority), 300);
+	learnt.dynamic = false;
+	CHECK(relay_price_first(&price, &quote, &learnt, NULL));
+	CHECK_NUMBER(number(&price.max_fee), 210);
 }
 
 TEST(legacy_prices_stay_legacy)
@@ -148,10 +221,10 @@ TEST(legacy_prices_stay_legacy)
 	struct evm_word gas_price = wei(90);
 
 	CHECK(relay_quote_legacy(&quote, &gas_price));
-	CHECK(relay_price_first(&price, &quote, NULL));
+	CHECK(relay_price_first(&price, &quote, NULL, NULL));
 	CHECK(!price.dynamic);
 	CHECK_NUMBER(number(&price.max_fee), 90);
-	CHECK(relay_price_bump(&price, &highest, &quote, NULL));
+	CHECK(relay_price_bump(&price, &highest, &quote, 0, NULL));
 	CHECK(!price.dynamic);
 	CHECK_NUMBER(number(&price.max_fee), 113);
 	CHECK(!relay_price_outbid(&highest, &quote));

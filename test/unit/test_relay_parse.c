@@ -108,3 +108,50 @@ TEST(fee_histories_end_with_the_next_block)
 			 "[\"0x1\"],[\"0x1\"],[],[7]]}")));
 	CHECK_NUMBER(out.reward_count, RELAY_FEE_BLOCKS);
 }
+
+#define OTHER "0x3333333333333333333333333333333333333333333333333333333333333333"
+#define FROM "0x00000000000000000000000000000000000000aa"
+#define TRANSACTION(hash, from, nonce) \
+	"{\"hash\":\"" hash "\",\"from\":\"" from "\",\"nonce\":\"" nonce "\"}"
+#define BLOCK_WITH(transactions) \
+	"{\"number\":\"0x7\",\"hash\":\"" BLOCK "\",\"transactions\":[" transactions "]}"
+
+/* Of nonce 3 of FROM in block 7, with one payload of ours. */
+static enum relay_use
+use_in(struct evm_hash *user, const char *text)
+{
+	struct evm_address from = {{0}};
+	struct evm_hash ours;
+
+	from.b[19] = 0xaa;
+	memset(ours.b, 0x11, sizeof(ours.b));
+	return relay_parse_use(user, json(text), 7, &from, 3, &ours, 1);
+}
+
+/* I-5, I-25: who has used a nonce is what its block says. */
+TEST(blocks_tell_who_has_used_a_nonce)
+{
+	struct evm_hash user;
+
+	CHECK_NUMBER(use_in(&user, BLOCK_WITH(TRANSACTION(OTHER, FROM, "0x3"))), RELAY_USE_FOREIGN);
+	CHECK_NUMBER(user.b[0], 0x33);
+	CHECK_NUMBER(use_in(&user,
+						BLOCK_WITH(
+							TRANSACTION(OTHER, FROM, "0x2") "," TRANSACTION(HASH, FROM, "0x3"))),
+				 RELAY_USE_OURS);
+	/* An authorization has used it (EIP-7702), in somebody else's transaction. */
+	CHECK_NUMBER(use_in(&user, BLOCK_WITH(TRANSACTION(OTHER, FROM, "0x2"))), RELAY_USE_FOREIGN);
+	CHECK_NUMBER(user.b[0], 0);
+	CHECK_NUMBER(use_in(&user, BLOCK_WITH("")), RELAY_USE_FOREIGN);
+}
+
+TEST(what_is_no_block_with_transactions_tells_nothing)
+{
+	struct evm_hash user;
+
+	CHECK_NUMBER(use_in(&user, "null"), RELAY_USE_UNKNOWN);
+	CHECK_NUMBER(use_in(&user, "{\"number\":\"0x7\",\"hash\":\"" BLOCK "\"}"), RELAY_USE_UNKNOWN);
+	CHECK_NUMBER(use_in(&user, "{\"number\":\"0x8\",\"hash\":\"" BLOCK "\",\"transactions\":[]}"),
+				 RELAY_USE_UNKNOWN);
+	CHECK_NUMBER(use_in(&user, BLOCK_WITH("\"" OTHER "\"")), RELAY_USE_UNKNOWN);
+}
