@@ -10,11 +10,12 @@
 #
 #   make check            every test; PARTS="unit regress", TESTS="test/t/x.pl" select
 #   make demo             a chain, a server, a deposit, a confirmed transaction
-#   make bench            the benchmark of bench/hot-path; PART=formats that of bench/formats
+#   make bench            the benchmark of bench/hot-path; PART=formats that of bench/formats, PART=relay that of bench/relay
+#   make soak             2,000 sends through faults and crashes; SOAK_SENDS=200 SOAK_SEED=7 other ones
 #   make lint             formatting, layers, exported symbols, static analysis
 #   make vectors DIR=...  conformance vectors of a folder against the pure code
 
-OWN_GOALS := check demo bench lint vectors
+OWN_GOALS := check demo bench soak lint vectors
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -38,6 +39,9 @@ demo:
 
 bench:
 	@test/dev.sh bench $(PART)
+
+soak:
+	@test/dev.sh soak
 
 $(OTHER_GOALS):
 	@$(MAKE) --no-print-directory $@

@@ -15,7 +15,8 @@
 #   test/dev.sh stop               stops that server
 #   test/dev.sh exec CMD...        any command, in the copy of the checkout, with the area's PATH
 #   test/dev.sh demo               what make demo runs
-#   test/dev.sh bench [PART]       what make bench runs: hot-path (unless told), or formats
+#   test/dev.sh bench [PART]       what make bench runs: hot-path (unless told), formats or relay
+#   test/dev.sh soak               what make soak runs
 #
 # Every command first copies and builds what changed; with RFLOW_MINE="src/api test/sql" it
 # takes only these paths as they are and all else as last committed, so that the half-done
@@ -92,7 +93,7 @@ case $command in
 		[ $# -gt 0 ] || set -- $(git ls-files '*.c' '*.h')
 		test/tools/format.sh "$@"
 		exit ;;
-	demo | bench) echo "building rflow in $AREA" ;;
+	demo | bench | soak) echo "building rflow in $AREA" ;;
 esac
 area_build
 case $command in
@@ -112,12 +113,21 @@ case $command in
 		area_release
 		as_user "$@" ;;
 	demo) area_chain; as_user perl examples/token-transfer-relay/demo.pl "$@" ;;
+	soak)
+		area_chain
+		export SOAK_SENDS=${SOAK_SENDS:-2000} SOAK_RESULTS=$AREA/src/bench/relay/soak-results.json
+		status=0
+		as_user make -s installcheck REGRESS= ISOLATION= PROVE_FLAGS=-v \
+			PROVE_TESTS=test/t/a_soak_loses_nothing_and_pays_nothing_twice.pl || status=$?
+		[ "$SOAK_SENDS" -lt 2000 ] || cp "$SOAK_RESULTS" "$RFLOW_CHECKOUT/bench/relay/"
+		exit $status ;;
 	bench)
 		part=${1:-hot-path}
 		[ $# -eq 0 ] || shift
 		case $part in
 			hot-path) area_chain ;;
 			formats) area_npm bench/formats ;;
+			relay) area_chain; area_npm bench/relay ;;
 			*) die "no benchmark $part" ;;
 		esac
 		status=0

@@ -31,6 +31,7 @@ use Exporter qw(import);
 use File::Basename qw(dirname);
 use HTTP::Tiny;
 use IO::Socket::INET;
+use IO::Uncompress::Gunzip qw(gunzip $GunzipError);
 use JSON::PP;
 use Math::BigInt;
 use POSIX qw(:sys_wait_h);
@@ -273,6 +274,33 @@ sub start_again
 			return eval { $self->rpc('eth_chainId') };
 		},
 		"anvil at port $self->{port} to answer");
+}
+
+=pod
+
+=item dump_state(file) / restart_from(file)
+
+Writes the chain as it is, with all blocks and receipts and without the pool; ends it at once, and starts it anew as it was
+then, on the same port.  What came after the dump is lost.
+
+=cut
+
+sub dump_state
+{
+	my ($self, $file) = @_;
+	my $zipped = pack 'H*', substr($self->rpc('anvil_dumpState'), 2);
+
+	gunzip(\$zipped, $file) or die "cannot unpack the state: $GunzipError";
+	return $file;
+}
+
+sub restart_from
+{
+	my ($self, $file) = @_;
+
+	$self->kill9;
+	local $self->{args} = [ @{ $self->{args} }, '--load-state', $file ];
+	$self->start_again;
 }
 
 =pod

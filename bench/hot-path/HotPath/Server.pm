@@ -121,9 +121,9 @@ sub execute
 
 =pod
 
-=item wait_for(sql, expected, seconds)
+=item wait_for(sql, expected, seconds, pause)
 
-Runs a statement of one value until it gives what is expected; dies when that takes longer.
+Runs a statement of one value until it gives what is expected, after pauses of so many seconds (0.2); dies when that takes longer.
 
 =back
 
@@ -131,14 +131,14 @@ Runs a statement of one value until it gives what is expected; dies when that ta
 
 sub wait_for
 {
-	my ($self, $sql, $expected, $seconds) = @_;
+	my ($self, $sql, $expected, $seconds, $pause) = @_;
 	my $deadline = time + $seconds;
 	my $value;
 
 	while (($value = $self->value($sql)) ne $expected)
 	{
 		die "waited $seconds s for $expected, is $value: $sql" if time > $deadline;
-		select undef, undef, undef, 0.2;
+		select undef, undef, undef, $pause // 0.2;
 	}
 }
 
