@@ -43,9 +43,11 @@ our $CONFIRMATIONS = 3;    # deeper than what is reorganised
 my $DEPOSITOR       = 4;      # of @ACCOUNTS; the others are the relayers'
 my $TURN_SECONDS    = 0.1;
 my $MOST_ENDED      = 0.9;    # of all sends, when faults end
-my $FAULTS_AT_LEAST = 25;     # seconds
+my $PACE            = 10;     # sends submitted a second, over
+my $PACE_AT_LEAST   = 25;     # seconds, as long as which faults go on
 my $FAULTS_AT_MOST  = 1200;
 my $PSQL_SECONDS    = 30;
+my $AGAIN_SECONDS   = 5;      # until a deposit that is not on the chain is made again
 # More than any account has, so that a transfer of it reverts.
 my $TOO_MUCH = '1' . '0' x 40;
 
@@ -221,6 +223,43 @@ sub deposit
 	};
 }
 
+=pod
+
+=item deposits_on_chain
+
+The amounts of the deposits that are on the chain, by transaction.
+
+=cut
+
+sub deposits_on_chain
+{
+	my ($self) = @_;
+	my $logs = $self->{chain}->rpc('eth_getLogs', { fromBlock => '0x0', toBlock => 'latest', address => $self->{inbox} });
+	my $pool = lc substr $POOL, 2;
+
+	return { map { $_->{transactionHash} => hex_number($_->{data}) } grep { substr($_->{topics}[2], 26) eq $pool } @$logs };
+}
+
+# A reorganisation can leave the depositor's own transactions behind: what is not on the chain is deposited again.
+sub deposit_again
+{
+	my ($self) = @_;
+	my $deadline = time + $AGAIN_SECONDS;
+	my @missing;
+
+	do
+	{
+		select undef, undef, undef, 1;
+		my %there = map { $_ => 1 } values %{ $self->deposits_on_chain };
+		@missing = grep { !$there{ $_->{amount} } } @{ $self->{deposited} };
+	} while (@missing > 0 && time < $deadline);
+	return unless @missing;
+	$self->note('deposited again', map { $_->{amount} } @missing);
+	$self->{chain}->rpc('anvil_removePoolTransactions', $ACCOUNTS[$DEPOSITOR]);
+	my @hashes = map { $self->{chain}->transfer($self->{inbox}, $POOL, $_->{amount}, $ACCOUNTS[$DEPOSITOR]) } @missing;
+	$self->{chain}->wait_receipt($_) for @hashes;
+}
+
 # The one that was submitted first and has not been asked to be cancelled.
 sub cancel
 {
@@ -393,13 +432,21 @@ sub ended
 		  . "WHERE state IN ('confirmed', 'failed', 'expired', 'cancelled', 'replaced')");
 }
 
+# The part of the sends whose time has come.
+sub pace
+{
+	my ($self) = @_;
+	my $seconds = $self->{sends} / $PACE;
+
+	return (time - $self->{began}) / ($seconds > $PACE_AT_LEAST ? $seconds : $PACE_AT_LEAST);
+}
+
 sub is_enough
 {
 	my ($self) = @_;
 
 	return 1 if time - $self->{began} > $FAULTS_AT_MOST;
-	return 0 if time - $self->{began} < $FAULTS_AT_LEAST;
-	return 0 if @{ $self->{plan}{batches} } > 0 || @{ $self->{plan}{deposits} } > 0;
+	return 0 if $self->pace < 1 || @{ $self->{plan}{batches} } > 0 || @{ $self->{plan}{deposits} } > 0;
 	return ($self->ended // 0) >= $MOST_ENDED * $self->{sends};
 }
 
@@ -415,13 +462,18 @@ sub run
 {
 	my ($self) = @_;
 
+	my %count = (
+		batches  => scalar(map { @$_ } @{ $self->{plan}{batches} }),
+		deposits => scalar @{ $self->{plan}{deposits} });
+
 	$self->{began} = time;
 	$self->{turn_ends} = time;
 	$self->{dies_at} = time + $self->{plan}{deaths}[0]{after};
 	until ($self->is_enough)
 	{
-		$self->submit_batch if rand() < 0.3;
-		$self->deposit      if rand() < 0.5;
+		my $pace = $self->pace;
+		$self->submit_batch if @{ $self->{submitted} } < $pace * $count{batches};
+		$self->deposit      if @{ $self->{deposited} } < $pace * $count{deposits};
 		$self->cancel       if rand() < 0.2;
 		$self->next_turn    if time >= $self->{turn_ends};
 		$self->next_death   if time >= $self->{dies_at};
@@ -449,6 +501,7 @@ sub calm
 	  . " AND (SELECT count(*) FROM rflow_private.workflow_runs WHERE state = 'succeeded') = "
 	  . scalar @{ $self->{deposited} };
 
+	$self->deposit_again;
 	$self->{ended_in_faults} = $self->ended;
 	for my $endpoint (@{ $self->{endpoints} })
 	{

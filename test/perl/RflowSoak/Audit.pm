@@ -178,9 +178,9 @@ sub check_amounts
 			$due{ $payment->{amount} }++;
 		}
 	}
-	for my $deposit (@{ $soak->{deposited} })
+	for my $amount (values %{ $soak->deposits_on_chain })
 	{
-		$transfers_due{"$_ $deposit->{amount}"}++ for @RflowSoak::SINKS;
+		$transfers_due{"$_ $amount"}++ for @RflowSoak::SINKS;
 	}
 	is_deeply(\%native, \%due, 'each amount of ether was paid as often as it had to be');
 	is_deeply($self->{transfers}, \%transfers_due, 'each amount of tokens was, too');
@@ -235,9 +235,13 @@ SELECT 'step ' || step FROM rflow_private.step_runs WHERE state = 'waiting'
  UNION ALL
 SELECT 'due ' || kind || ' ' || id FROM rflow_private.due
 SQL
-	is( $self->{node}->safe_psql('postgres', 'SELECT count(*), count(DISTINCT transaction_hash) FROM rflow_private.workflow_runs'),
-		join('|', (scalar @{ $self->{soak}{deposited} }) x 2),
-		'each deposit has one run');
+	my $deposits = $self->{soak}->deposits_on_chain;
+	is_deeply(
+		[ sort split /\n/, $self->{node}->safe_psql('postgres', 'SELECT transaction_hash FROM rflow_private.workflow_runs') ],
+		[ sort keys %$deposits ], 'each deposit on the chain has one run');
+	is_deeply(
+		[ sort values %$deposits ],
+		[ sort map { $_->{amount} } @{ $self->{soak}{deposited} } ], 'and each was made once');
 }
 
 sub summarise

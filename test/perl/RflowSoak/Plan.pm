@@ -20,7 +20,7 @@ use List::Util qw(shuffle sum);
 
 our $RELAYERS = 4;
 
-my $BATCH_MAX = 40;
+my $BATCH_MAX = 30;
 # Turns of faults and deaths, more than any soak lives to see.
 my $TURNS  = 4000;
 my $DEATHS = 1000;
@@ -178,7 +178,7 @@ sub draw
 		batches  => $batches,
 		deposits => $deposits,
 		turns    => [ map { turn() } 1 .. $TURNS ],
-		deaths   => [ map { { after => 2 + rand 4, who => pick(@DEATHS)->[1] } } 1 .. $DEATHS ],
+		deaths   => [ map { { after => 1 + rand 4, who => pick(@DEATHS)->[1] } } 1 .. $DEATHS ],
 	};
 }
 
