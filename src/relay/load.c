@@ -70,6 +70,10 @@ static struct db_statement load_keys = {
 	.count = 1,
 };
 
+/*
+ * The plan is kept while the tables grow from nothing: with OFFSET 0 it can only be one that goes
+ * from live nonces to their attempts, by key.
+ */
 static struct db_statement load_live = {
 	.sql =
 		"SELECT n.address, n.nonce, n.transaction_id, t.relayer, t.state, t.intent,"
@@ -82,8 +86,15 @@ static struct db_statement load_live = {
 		"       a.answer_class,"
 		"       a.answered_at"
 		"  FROM rflow_private.nonces n"
-		"  JOIN rflow_private.relayer_attempts a USING (chain_id, address, nonce)"
-		"  JOIN rflow_private.relayer_transactions t ON t.id = n.transaction_id"
+		" CROSS JOIN LATERAL (SELECT a.*"
+		"                       FROM rflow_private.relayer_attempts a"
+		"                      WHERE a.chain_id = n.chain_id AND a.address = n.address"
+		"                        AND a.nonce = n.nonce"
+		"                     OFFSET 0) a"
+		" CROSS JOIN LATERAL (SELECT t.*"
+		"                       FROM rflow_private.relayer_transactions t"
+		"                      WHERE t.id = n.transaction_id"
+		"                     OFFSET 0) t"
 		" WHERE n.chain_id = $1 AND NOT n.settled"
 		" ORDER BY n.address, n.nonce, a.attempt",
 	.types = {INT8OID},
@@ -100,7 +111,10 @@ static struct db_statement load_candidates = {
 		"                      WHERE d.kind = 'send' AND d.owner = r.name AND d.wake_at <= $3"
 		"                      ORDER BY d.wake_at, d.id"
 		"                      LIMIT r.room) d"
-		"  JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
+		" CROSS JOIN LATERAL (SELECT t.*"
+		"                       FROM rflow_private.relayer_transactions t"
+		"                      WHERE t.id = d.id::bigint"
+		"                     OFFSET 0) t"
 		" WHERE t.valid_until IS NULL OR t.valid_until > $3"
 		" ORDER BY t.id",
 	.types = {TEXTARRAYOID, INT4ARRAYOID, TIMESTAMPTZOID},
@@ -348,6 +362,7 @@ read_live(MemoryContext context, struct relay_process *process, struct relay_vie
 {
 	Datum parameters[1];
 	struct relay_nonce *nonce = NULL;
+	struct relay_attempt *attempts;
 	uint64 rows;
 	uint64 row;
 	int i;
@@ -357,6 +372,7 @@ read_live(MemoryContext context, struct relay_process *process, struct relay_vie
 	parameters[0] = Int64GetDatum(process->chain_id);
 	rows = relay_fetch(context, &load_live, parameters);
 	view->nonces = palloc0(sizeof(struct relay_nonce) * (rows + 1));
+	attempts = palloc0(sizeof(struct relay_attempt) * (rows + 1));
 	for (row = 0; row < rows; row++)
 	{
 		struct relay_key *key = relay_find_key(process, db_datum_address(db_value(row, 1, NULL)));
@@ -366,7 +382,7 @@ read_live(MemoryContext context, struct relay_process *process, struct relay_vie
 		if (nonce == NULL || nonce->key != key || nonce->nonce != (uint64) db_int64(row, 2))
 		{
 			nonce = &view->nonces[view->nonce_count++];
-			nonce->attempts = palloc0(sizeof(struct relay_attempt) * (rows - row));
+			nonce->attempts = &attempts[row];
 			read_nonce(process, nonce, key, row);
 		}
 		read_attempt(&nonce->attempts[nonce->attempt_count++], row);

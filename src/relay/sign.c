@@ -93,29 +93,35 @@ static struct db_statement insert_nonces = {
 
 static struct db_statement mark_signed = {
 	.sql =
-		"WITH marked AS ("
-		"    UPDATE rflow_private.relayer_transactions t"
-		"       SET state = 'signed', reason = NULL, state_since = s.signed_at,"
-		"           from_address = s.address, nonce = s.nonce,"
-		"           transaction_hash = s.transaction_hash, signed_at = s.signed_at, due_at = NULL"
-		"      FROM rflow_signed s"
-		"     WHERE t.id = s.transaction_id AND s.attempt = 1 AND t.state = 'queued'"
-		"       AND t.intent = 'send'"
-		"    RETURNING t.id, t.relayer) "
-		"SELECT id FROM marked",
+		"UPDATE rflow_private.relayer_transactions"
+		"   SET state = 'signed', reason = NULL, state_since = $2, from_address = $3::rflow.address,"
+		"       nonce = $4, transaction_hash = $5::rflow.hex, signed_at = $2, due_at = NULL"
+		" WHERE id = $1 AND state = 'queued' AND intent = 'send'",
+	.types = {INT8OID, TIMESTAMPTZOID, TEXTOID, INT8OID, BYTEAOID},
+	.count = 5,
 };
 
 /*
- * In a statement of its own: it needs due_at as it was, and PostgreSQL's RETURNING gives the
- * new row.
+ * By the row's place: the queue is empty now and long in a second, and a plan that joins would
+ * read all of it for each row.  OFFSET 0 keeps the order: from what was signed to its row, by key.
  */
 static struct db_statement take_due = {
 	.sql =
-		"DELETE FROM rflow_private.due d"
-		" USING rflow_signed s, rflow_private.relayer_transactions t"
-		" WHERE s.attempt = 1 AND t.id = s.transaction_id AND t.state = 'queued'"
-		"   AND d.kind = 'send' AND d.owner = t.relayer AND d.wake_at = t.due_at"
-		"   AND d.id = pg_catalog.lpad(t.id::text, 19, '0')",
+		"DELETE FROM rflow_private.due"
+		" WHERE ctid = ANY (ARRAY("
+		"    SELECT d.ctid"
+		"      FROM rflow_signed s"
+		"     CROSS JOIN LATERAL (SELECT t.id, t.relayer, t.due_at"
+		"                           FROM rflow_private.relayer_transactions t"
+		"                          WHERE t.id = s.transaction_id AND t.state = 'queued'"
+		"                         OFFSET 0) t"
+		"     CROSS JOIN LATERAL (SELECT d.ctid"
+		"                           FROM rflow_private.due d"
+		"                          WHERE d.kind = 'send' AND d.owner = t.relayer"
+		"                            AND d.wake_at = t.due_at"
+		"                            AND d.id = pg_catalog.lpad(t.id::text, 19, '0')"
+		"                         OFFSET 0) d"
+		"     WHERE s.attempt = 1))",
 };
 
 static struct db_statement mark_replaced = {
@@ -135,6 +141,13 @@ static struct db_statement mark_replaced = {
 		" WHERE t.id = s.transaction_id AND s.attempt > 1",
 };
 
+struct first_payload
+{
+	const struct relay_order *order;
+	uint64 nonce;
+	struct evm_hash hash;
+};
+
 struct signing
 {
 	struct relay_plan *plan;
@@ -145,7 +158,8 @@ struct signing
 	TupleDesc descriptor;
 	Tuplestorestate *rows;
 	TimestampTz now;
-	int first; /* first payloads among what was signed */
+	struct first_payload *firsts; /* first payloads among what was signed */
+	int first;
 	int again;
 };
 
@@ -349,7 +363,7 @@ put_signed(struct signing *signing, const struct relay_order *order, uint64 nonc
 	values[SIGNED_AT] = TimestampTzGetDatum(signing->now);
 	tuplestore_putvalues(signing->rows, signing->descriptor, values, nulls);
 	if (order->nonce == NULL)
-		signing->first++;
+		signing->firsts[signing->first++] = (struct first_payload){order, nonce, hash};
 	else
 		signing->again++;
 	return true;
@@ -419,14 +433,30 @@ accounts_of(const struct relay_plan *plan, struct relay_key **keys)
 }
 
 static void
+mark_first(const struct signing *signing, const struct first_payload *first)
+{
+	Datum parameters[5];
+
+	parameters[0] = Int64GetDatum(transaction_of(first->order));
+	parameters[1] = TimestampTzGetDatum(signing->now);
+	parameters[2] = relay_address_datum(&first->order->key->address);
+	parameters[3] = Int64GetDatum((int64) first->nonce);
+	parameters[4] = db_hex_datum(first->hash.b, sizeof(first->hash.b));
+	db_execute_exactly(&mark_signed, parameters, NULL, 1, "a queued send");
+}
+
+static void
 store(struct signing *signing)
 {
+	int i;
+
 	db_register("rflow_signed", signing->descriptor, signing->rows);
 	(void) db_execute(&insert_attempts, NULL, NULL);
 	if (signing->first > 0)
 	{
 		db_execute_exactly(&take_due, NULL, NULL, signing->first, "the queue of sends");
-		db_execute_exactly(&mark_signed, NULL, NULL, signing->first, "a queued send");
+		for (i = 0; i < signing->first; i++)
+			mark_first(signing, &signing->firsts[i]);
 		(void) db_execute(&insert_nonces, NULL, NULL);
 	}
 	if (signing->again > 0)
@@ -452,6 +482,7 @@ relay_sign_orders(struct relay_plan *plan, int64 chain_id, int64 head_number, re
 	signing.descriptor = signed_descriptor();
 	signing.rows = tuplestore_begin_heap(false, false, work_mem);
 	signing.now = GetCurrentTimestamp();
+	signing.firsts = palloc(sizeof(struct first_payload) * (plan->order_count + 1));
 	for (i = 0; i < key_count; i++)
 		next[i] = lock_account(&signing, keys[i]);
 	lock_and_recheck(plan);

@@ -10,6 +10,7 @@
 
 #include "worker/worker.h"
 
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -95,12 +96,28 @@ wait_for_work(struct relay_process *process)
 		(void) rpc_wait(process->client, GIVE_WAY_MS);
 }
 
+/*
+ * All that a relayer reads and writes is found by key, and how much there is changes from nothing
+ * to thousands of rows within a second.  A plan that was made, and kept, when a table was empty
+ * would read the whole of it for each row.
+ */
+static void
+find_rows_by_key(void)
+{
+	static const char *const settings[] = {"enable_seqscan", "enable_hashjoin", "enable_mergejoin"};
+	size_t i;
+
+	for (i = 0; i < lengthof(settings); i++)
+		SetConfigOption(settings[i], "off", PGC_SUSET, PGC_S_OVERRIDE);
+}
+
 void
 rflow_relayer_main(Datum arg)
 {
 	struct worker *w = worker_start(arg, WORKER_RELAYER);
 	struct relay_process *process;
 
+	find_rows_by_key();
 	MemoryContextSwitchTo(TopMemoryContext);
 	process = relay_create(w->network);
 	process->begin = begin_transaction;

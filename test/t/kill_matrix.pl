@@ -19,7 +19,7 @@ my $MINING_SECONDS = 0.1;
 
 my @POINTS = qw(claim-before-commit claim-after-commit executor-before-commit executor-after-commit
   relay-before-sign-commit relay-after-sign-commit relay-after-broadcast relay-after-receipt
-  reorganise-before-commit reorganise-after-commit);
+  reorg-before-commit reorg-after-commit);
 my @ENDS = ('kill -9', 'immediate stop', 'node restart', 'earlier state');
 
 my $CURSORS = <<'SQL';
@@ -73,7 +73,7 @@ sub bring_to
 		sub {
 			return 1 if $pid = reached($point, $offset);
 			select undef, undef, undef, $MINING_SECONDS;
-			if ($point =~ /^reorganise/ && !$reorganised++)
+			if ($point =~ /^reorg/ && !$reorganised++)
 			{
 				$chain->mine;
 				select undef, undef, undef, $MINING_SECONDS * 5;
