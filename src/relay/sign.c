@@ -103,7 +103,7 @@ static struct db_statement mark_signed = {
 
 /*
  * By the row's place: the queue is empty now and long in a second, and a plan that joins would
- * read all of it for each row.  OFFSET 0 keeps the order: from what was signed to its row, by key.
+ * read all of it for each row.  OFFSET 0 keeps the order: from what was signed to its row.
  */
 static struct db_statement take_due = {
 	.sql =
