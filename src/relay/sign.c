@@ -94,8 +94,9 @@ static struct db_statement insert_nonces = {
 static struct db_statement mark_signed = {
 	.sql =
 		"UPDATE rflow_private.relayer_transactions"
-		"   SET state = 'signed', reason = NULL, state_since = $2, from_address = $3::rflow.address,"
-		"       nonce = $4, transaction_hash = $5::rflow.hex, signed_at = $2, due_at = NULL"
+		"   SET state = 'signed', reason = NULL, state_since = $2,"
+		"       from_address = $3::rflow.address, nonce = $4,"
+		"       transaction_hash = $5::rflow.hex, signed_at = $2, due_at = NULL"
 		" WHERE id = $1 AND state = 'queued' AND intent = 'send'",
 	.types = {INT8OID, TIMESTAMPTZOID, TEXTOID, INT8OID, BYTEAOID},
 	.count = 5,
