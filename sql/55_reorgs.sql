@@ -111,8 +111,11 @@ BEGIN
 	UPDATE rflow_private.workflow_runs w
 		SET detached_at = NULL, detached_until = NULL, retracted_at = NULL, undone = NULL, revision = w.revision + 1,
 			block_number = number, block_hash = hash, block_timestamp = at, transaction_index = index_of_transaction,
-			log_index = index_of_log
+			log_index = index_of_log, after = CASE WHEN w.retracted_at IS NULL OR w.undone THEN w.after END
 		WHERE w.id = run;
+	UPDATE rflow_private.incidents i
+		SET resolved_at = clock_timestamp()
+		WHERE r.retracted_at IS NOT NULL AND i.kind = 'retracted' AND i.subject = 'run ' || run AND i.resolved_at IS NULL;
 	UPDATE rflow_private.reorgs g
 		SET reattached = g.reattached + 1, retracted = g.retracted - (r.retracted_at IS NOT NULL)::integer
 		WHERE g.id = r.reorg_id;
