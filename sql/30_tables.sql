@@ -305,6 +305,7 @@ CREATE TABLE rflow_private.relayer_transactions (
 	owner regrole NOT NULL,
 	idempotency_key text NOT NULL,
 	run_id uuid,
+	workflow text,
 	step text,
 	recipient rflow.address,
 	value numeric NOT NULL DEFAULT 0,
@@ -340,6 +341,7 @@ CREATE TABLE rflow_private.relayer_transactions (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 COMMENT ON TABLE rflow_private.relayer_transactions IS 'The outbox of chain transactions: what is wanted, and what chain and node know of it';
 COMMENT ON COLUMN rflow_private.relayer_transactions.pool IS 'The pool whose member the relayer is; while the transaction is queued it may be given to another member';
+COMMENT ON COLUMN rflow_private.relayer_transactions.workflow IS 'The workflow of the run: policies and pauses name it';
 COMMENT ON COLUMN rflow_private.relayer_transactions.recipient IS 'NULL creates a contract';
 COMMENT ON COLUMN rflow_private.relayer_transactions.value IS 'In wei';
 COMMENT ON COLUMN rflow_private.relayer_transactions.gas_limit IS 'NULL: estimated when it is signed';

@@ -22,6 +22,7 @@
 #include "db/statement.h"
 #include "evm/word.h"
 #include "relay/pool.h"
+#include "relay/policy_check.h"
 
 /* The arguments that both forms of submit_transaction share, by position. */
 struct submit_columns
@@ -222,6 +223,21 @@ api_encode_call(struct relay_send *send, const char *contract, const char *funct
 }
 
 void
+api_check_policies(const struct relay_send *send)
+{
+	struct relay_policies *policies =
+		relay_read_policies(CurrentMemoryContext, send->network, send->relayer);
+	struct relay_subject subject = relay_subject_of_send(send);
+	char *refusal;
+
+	if (policies == NULL || relay_has_key(send->owner, send->idempotency_key))
+		return;
+	refusal = relay_policy_denial(policies, &subject);
+	if (refusal != NULL)
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("%s", refusal)));
+}
+
+void
 api_begin_private(struct db_identity_frame *frame)
 {
 	db_act_as_superuser(frame);
@@ -258,6 +274,7 @@ rflow_submit_call(PG_FUNCTION_ARGS)
 	api_begin_private(&frame);
 	api_check_relayer(&send, expires_in);
 	api_encode_call(&send, contract, function, args);
+	api_check_policies(&send);
 	relay_queue(&send, 1, GetCurrentTimestamp());
 	api_end_private(&frame);
 	PG_RETURN_INT64(send.id);
@@ -285,6 +302,7 @@ rflow_submit_raw(PG_FUNCTION_ARGS)
 	expires_in = api_expiry_argument(fcinfo, of_raw.expires_in);
 	api_begin_private(&frame);
 	api_check_relayer(&send, expires_in);
+	api_check_policies(&send);
 	relay_queue(&send, 1, GetCurrentTimestamp());
 	api_end_private(&frame);
 	PG_RETURN_INT64(send.id);

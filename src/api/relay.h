@@ -49,4 +49,10 @@ extern void api_check_relayer(struct relay_send *send, const Interval *expires_i
 extern void api_encode_call(struct relay_send *send, const char *contract, const char *function,
 							Jsonb *args);
 
+/*
+ * Raises what a policy has against the transaction, once all of it is filled; who asks again for one
+ * that was queued before gets its id.
+ */
+extern void api_check_policies(const struct relay_send *send);
+
 #endif /* API_RELAY_H */

@@ -29,7 +29,7 @@
 
 static struct db_statement find_queue = {
 	.sql =
-		"SELECT t.id, t.owner, t.chain_id, t.recipient"
+		"SELECT t.id, t.owner, t.chain_id, t.recipient, t.value, t.workflow"
 		"  FROM rflow_private.due d"
 		"  JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
 		" WHERE d.kind = 'send' AND d.owner = $1"
@@ -72,6 +72,7 @@ fill_order(struct relay_order *order, struct relay_candidate *candidate,
 		   struct relay_account *account, uint64 row)
 {
 	bool isnull;
+	bool negative;
 	Datum recipient = db_value(row, 4, &isnull);
 
 	candidate->id = db_int64(row, 1);
@@ -80,6 +81,8 @@ fill_order(struct relay_order *order, struct relay_candidate *candidate,
 	candidate->creates = isnull;
 	if (!isnull)
 		candidate->recipient = *db_datum_address(recipient);
+	(void) db_numeric_word(&candidate->value, &negative, db_value(row, 5, NULL));
+	candidate->workflow = db_text(row, 6);
 	order->account = account;
 	order->key = account->key;
 	order->candidate = candidate;
@@ -120,6 +123,7 @@ rflow_relay_sign(PG_FUNCTION_ARGS)
 		fill_order(&plan.orders[row], &candidates[row], &account, row);
 	if (rows > 0)
 		chain_id = db_int64(0, 3);
+	plan.policies = relay_read_policies(CurrentMemoryContext, NULL, account.name);
 	count = relay_sign_orders(&plan, chain_id, -1, leave_unsigned, NULL);
 	SPI_finish();
 	PG_RETURN_INT32(count);

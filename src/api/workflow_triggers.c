@@ -16,13 +16,9 @@
 #include "db/owner.h"
 #include "db/statement.h"
 #include "fmgr.h"
-#include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
-#include "utils/varlena.h"
 
 PG_FUNCTION_INFO_V1(rflow_before_workflow_change);
 PG_FUNCTION_INFO_V1(rflow_after_workflow_change);
@@ -63,57 +59,6 @@ changes_definition(const TriggerData *trigger)
 		api_column_changed(trigger, "steps") || api_column_changed(trigger, "vars") ||
 		api_column_changed(trigger, "start_at") || api_column_changed(trigger, "owner") ||
 		api_column_changed(trigger, "search_path");
-}
-
-/*
- * A path that ends in pg_temp, and has it nowhere else: a temporary table must never come before
- * the owner's.
- */
-static const char *
-safe_path(const char *path)
-{
-	StringInfoData safe;
-	List *names;
-	ListCell *cell;
-
-	if (!SplitIdentifierString(pstrdup(path), ',', &names))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("search_path \"%s\" is not a list of schemas", path)));
-	initStringInfo(&safe);
-	foreach (cell, names)
-	{
-		const char *name = lfirst(cell);
-
-		if (name[0] != '\0' && strcmp(name, "pg_temp") != 0)
-			appendStringInfo(&safe, "%s, ", quote_identifier(name));
-	}
-	appendStringInfoString(&safe, "pg_temp");
-	return safe.data;
-}
-
-/* Whoever changes a definition becomes its owner, unless a member of the role that is. */
-static Oid
-decide_owner(const TriggerData *trigger, Oid wanted)
-{
-	Oid user = GetUserId();
-	bool isnull = true;
-	Datum old = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event)
-		? api_row_value(trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation), "owner",
-						&isnull)
-		: (Datum) 0;
-
-	if (!OidIsValid(wanted))
-		return user;
-	if (has_privs_of_role(user, wanted))
-		return wanted;
-	if (!isnull && DatumGetObjectId(old) == wanted)
-		return user;
-	ereport(ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("role \"%s\" cannot make a workflow of role \"%s\"",
-					GetUserNameFromId(user, true), GetUserNameFromId(wanted, true)),
-			 errhint("Only a member of the role can.")));
 }
 
 static void
@@ -177,10 +122,10 @@ set_owner_and_path(const TriggerData *trigger, HeapTuple row)
 	struct flow_workflow workflow;
 
 	read_row(&workflow, row, desc);
-	workflow.owner = decide_owner(trigger, workflow.owner);
+	workflow.owner = api_decide_owner(trigger, workflow.owner, "workflow");
 	if (workflow.search_path == NULL || !given)
 		workflow.search_path = namespace_search_path;
-	workflow.search_path = safe_path(workflow.search_path);
+	workflow.search_path = api_safe_path(workflow.search_path);
 	return set_columns(row, desc, &workflow, false);
 }
 

@@ -25,6 +25,19 @@ extern bool api_column_changed(const TriggerData *trigger, const char *column);
 /* In an UPDATE trigger: raises when the name has changed; what is "network", … */
 extern void api_check_name_stays(const TriggerData *trigger, const char *what);
 
+/*
+ * The owner of a definition's new row: who changes it becomes its owner, unless a member of the role
+ * that is.  wanted is what the row says, InvalidOid for NULL; raises when that is a role whose
+ * privileges the user lacks.  what is "workflow", …
+ */
+extern Oid api_decide_owner(const TriggerData *trigger, Oid wanted, const char *what);
+
+/*
+ * A path that ends in pg_temp, and has it nowhere else: a temporary table must never come before
+ * the owner's.
+ */
+extern const char *api_safe_path(const char *path);
+
 /* Makes new versions of the workflows that name a contract, where its change makes a difference. */
 extern void api_remake_versions(const char *contract);
 

@@ -77,7 +77,8 @@ end_process(void)
 void
 db_user_limits_register(void)
 {
-	hard_limit = RegisterTimeout(USER_TIMEOUT, end_process);
+	if (hard_limit == MAX_TIMEOUTS)
+		hard_limit = RegisterTimeout(USER_TIMEOUT, end_process);
 }
 
 void

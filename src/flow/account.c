@@ -2,9 +2,9 @@
  * account.c
  *	  Reads what sending from a relayer needs to know, and keeps it.
  *
- * Every send asks, and what it asks changes with the definitions only: rflow.relayers and
- * rflow.relayer_grants raise the generation, and so does an address that a relayer process makes
- * known. Whether roles are members of each other is not kept.
+ * Every send asks, and what it asks changes with the definitions only: rflow.relayers,
+ * rflow.relayer_grants and rflow.policies raise the generation, and so does an address that a
+ * relayer process makes known. Whether roles are members of each other is not kept.
  */
 #include "postgres.h"
 
@@ -83,6 +83,7 @@ read_account(const char *relayer)
 	account = palloc0(sizeof(struct flow_account));
 	account->relayer = pstrdup(relayer);
 	account->grants = relay_read_grants(relayer);
+	account->policies = relay_read_policies(CurrentMemoryContext, NULL, relayer);
 	account->known = known;
 	account->address = address;
 	if (known)

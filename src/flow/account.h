@@ -8,13 +8,15 @@
 #include "postgres.h"
 
 #include "evm/bytes.h"
+#include "relay/policy.h"
 #include "relay/queue.h"
 
 struct flow_account
 {
 	const char *relayer;
 	const struct relay_grants *grants;
-	bool known; /* address is set */
+	struct relay_policies *policies; /* NULL: none */
+	bool known;                      /* address is set */
 	struct evm_address address;
 };
 

@@ -20,6 +20,7 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "relay/pool.h"
+#include "relay/policy_check.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
@@ -265,6 +266,7 @@ make_send(struct flow_run *run, struct flow_step *step, const struct relay_grant
 	send->idempotency_key = psprintf("run:%s:%d:%s:1", run->id_text, run->incarnation, step->name);
 	send->has_run = true;
 	memcpy(send->run_id, run->key, sizeof(send->run_id));
+	send->workflow = run->definition->workflow;
 	send->step = step->name;
 	send->wait_for = step->wait_for;
 	send->confirmations = step->confirmations;
@@ -291,10 +293,34 @@ result_json(const char *status, const char *hash, int64 block_number, int64 gas_
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text.data)));
 }
 
+/*
+ * What a policy refuses fails the step.  Checks are evaluated once, before the simulation; what has a
+ * limit is looked at again when the gas is known.
+ */
+static bool
+is_refused(struct flow_run *run, struct flow_step *step, const struct relay_send *send,
+		   bool with_checks)
+{
+	struct relay_policies *policies = flow_account_find(send->relayer)->policies;
+	struct relay_subject subject;
+	char *refusal;
+
+	if (policies == NULL)
+		return false;
+	subject = relay_subject_of_send(send);
+	refusal = with_checks ? relay_policy_denial(policies, &subject)
+						  : relay_policy_refusal(policies, &subject);
+	if (refusal != NULL)
+		flow_step_fail(run, step, flow_error(ERRCODE_INSUFFICIENT_PRIVILEGE, "%s", refusal));
+	return refusal != NULL;
+}
+
 /* The send goes to the outbox; the step is over, or waits for it. */
 static void
 queue(struct flow_run *run, struct flow_step *step, struct relay_send *send)
 {
+	if (is_refused(run, step, send, false))
+		return;
 	run->sends = lappend(run->sends, send);
 	if (strcmp(step->wait_for, "none") != 0)
 	{
@@ -376,6 +402,8 @@ prepare(struct flow_run *run, struct flow_step *step, struct flow_turn *turn)
 		return;
 	}
 	run->send = send;
+	if (is_refused(run, step, send, true))
+		return;
 	if (strcmp(step->simulate, "never") == 0 && send->gas_limit > 0)
 		queue(run, step, send);
 	else if (!known)

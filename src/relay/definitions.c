@@ -189,6 +189,7 @@ relay_load_definitions(struct relay_process *process)
 		rpc_client_destroy(process->client);
 	process->client = NULL;
 	process->account_count = 0;
+	process->policies = NULL;
 	process->generation = 0;
 	process->has_genesis = false;
 	MemoryContextReset(process->config_context);
@@ -199,6 +200,7 @@ relay_load_definitions(struct relay_process *process)
 	{
 		read_accounts(process);
 		read_reconciliation(process);
+		process->policies = relay_read_policies(process->config_context, process->network, NULL);
 	}
 	db_commit();
 	forget_unused_keys(process);

@@ -153,6 +153,8 @@ relay_sign(struct relay_process *process, struct relay_plan *plan)
 		evm_wipe(keyring.keys, sizeof(struct evm_key) * (process->account_count + 1));
 	}
 	PG_END_TRY();
+	if (plan->look_at != 0)
+		relay_wake_by(process, plan->look_at);
 	if (count > 0)
 		DB_CRASH_POINT("relay-after-sign-commit");
 	return count;

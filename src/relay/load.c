@@ -84,7 +84,7 @@ static struct db_statement load_live = {
 		"       a.max_fee_per_gas,"
 		"       a.max_priority_fee_per_gas, a.head_number, a.signed_at, a.broadcast_at,"
 		"       a.answer_class,"
-		"       a.answered_at"
+		"       a.answered_at, t.owner, t.workflow"
 		"  FROM rflow_private.nonces n"
 		" CROSS JOIN LATERAL (SELECT a.*"
 		"                       FROM rflow_private.relayer_attempts a"
@@ -104,7 +104,7 @@ static struct db_statement load_live = {
 static struct db_statement load_candidates = {
 	.sql =
 		"SELECT t.id, t.relayer, t.owner, t.recipient, t.value, t.data, t.gas_limit,"
-		"       t.max_fee_per_gas"
+		"       t.max_fee_per_gas, t.workflow"
 		"  FROM unnest($1, $2) AS r (name, room)"
 		" CROSS JOIN LATERAL (SELECT d.id"
 		"                       FROM rflow_private.due d"
@@ -350,6 +350,8 @@ read_nonce(struct relay_process *process, struct relay_nonce *nonce, struct rela
 	nonce->block_number = number_or(row, 12, -1);
 	if (nonce->block_number >= 0)
 		hash_at(&nonce->block_hash, row, 13);
+	nonce->owner = DatumGetObjectId(db_value(row, 26, NULL));
+	nonce->workflow = db_text(row, 27);
 	nonce->first_question = nonce->noop_question = -1;
 	nonce->finding = RELAY_NOTHING_ASKED;
 	if (nonce->state != RELAY_MINED)
@@ -406,6 +408,7 @@ read_candidate(struct relay_process *process, struct relay_candidate *candidate,
 	candidate->data = relay_copy_bytes(db_datum_hex(db_value(row, 6, NULL)));
 	candidate->gas_limit = number_or(row, 7, 0);
 	candidate->has_cap = word_at(&candidate->cap, row, 8);
+	candidate->workflow = db_text(row, 9);
 	candidate->estimate = -1;
 }
 

@@ -133,15 +133,39 @@ outstanding(const struct relay_view *view, const struct relay_key *key)
 	return sum;
 }
 
-/* The lower of both caps; NULL when there is none. */
-static const struct evm_word *
-lower_cap(bool has_a, const struct evm_word *a, bool has_b, const struct evm_word *b)
+/* The lowest cap on the fee per gas, and whose it is. */
+struct cap
 {
-	if (!has_a)
-		return has_b ? b : NULL;
-	if (!has_b)
-		return a;
-	return evm_word_compare(a, b) <= 0 ? a : b;
+	bool set;
+	struct evm_word amount;
+	const char *policy; /* NULL: the relayer's or the send's own */
+};
+
+static void
+lower_cap(struct cap *cap, const struct evm_word *amount, const char *policy)
+{
+	if (cap->set && evm_word_compare(&cap->amount, amount) <= 0)
+		return;
+	cap->set = true;
+	cap->amount = *amount;
+	cap->policy = policy;
+}
+
+static void
+lower_to_policies(struct planner *planner, struct cap *cap, const struct relay_subject *subject)
+{
+	const char *policy;
+	struct evm_word amount;
+
+	if (relay_policy_fee_cap(planner->process->policies, subject, subject->gas_limit, &amount,
+							 &policy))
+		lower_cap(cap, &amount, policy);
+}
+
+static char *
+of_policy(const struct cap *cap)
+{
+	return cap->policy == NULL ? "" : psprintf(" of policy \"%s\"", cap->policy);
 }
 
 /* ---- other payloads for live nonces ------------------------------------- */
@@ -179,25 +203,46 @@ wants_better_price(const struct planner *planner, const struct relay_nonce *nonc
 		age >= (int64) nonce->account->bump_blocks * BUMP_ANYWAY_FACTOR;
 }
 
+/* A no-op has no effect that a cap of the send, or a policy, could protect. */
+static struct cap
+replacement_cap(struct planner *planner, const struct relay_nonce *nonce, bool noop)
+{
+	const struct relay_account *account = nonce->account;
+	struct relay_subject subject = {0};
+	struct cap cap = {0};
+
+	if (account->has_cap)
+		lower_cap(&cap, &account->cap, NULL);
+	if (noop)
+		return cap;
+	if (nonce->has_cap)
+		lower_cap(&cap, &nonce->cap, NULL);
+	subject.relayer = account->name;
+	subject.workflow = nonce->workflow;
+	subject.owner = nonce->owner;
+	subject.value = nonce->value;
+	subject.gas_limit = relay_highest(nonce)->gas_limit;
+	lower_to_policies(planner, &cap, &subject);
+	return cap;
+}
+
 static void
 plan_replacement(struct planner *planner, struct relay_nonce *nonce, bool noop)
 {
 	const struct relay_process *process = planner->process;
-	const struct relay_account *account = nonce->account;
 	const struct relay_attempt *highest = relay_highest(nonce);
-	const struct evm_word *cap;
+	struct cap cap = replacement_cap(planner, nonce, noop);
 	struct relay_price price;
 	struct relay_order *made;
 
-	/* A no-op has no effect that a cap of the send could protect. */
-	cap = lower_cap(account->has_cap, &account->cap, nonce->has_cap && !noop, &nonce->cap);
-	if (!relay_price_bump(&price, &highest->price, &process->quote, relay_refusals(nonce), cap))
+	if (!relay_price_bump(&price, &highest->price, &process->quote, relay_refusals(nonce),
+						  cap.set ? &cap.amount : NULL))
 	{
 		(void) rule(planner, RELAY_SAY, nonce->transaction_id,
 					say("held at its price of %s wei per gas: a replacement would need more than "
-						"%s allows; the next block asks for %s",
+						"%s%s allows; the next block asks for %s",
 						decimal(&highest->price.max_fee),
-						cap == NULL ? "ten times the usual price" : "the cap",
+						cap.set ? "the cap" : "ten times the usual price", of_policy(&cap),
 						decimal(&process->quote.max_fee)));
 		return;
 	}
@@ -346,12 +391,18 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 {
 	struct relay_account *account = candidate->account;
 	const struct relay_quote *quote = &planner->process->quote;
-	const struct evm_word *cap =
-		lower_cap(account->has_cap, &account->cap, candidate->has_cap, &candidate->cap);
+	struct relay_subject subject = relay_subject_of(candidate);
+	struct cap cap = {0};
 	struct relay_price price;
 	struct relay_order *made;
 	struct evm_word cost;
+	char *refusal = relay_policy_refusal(planner->process->policies, &subject);
 
+	if (refusal != NULL)
+	{
+		refuse(planner, candidate, "denied", refusal);
+		return true;
+	}
 	if (candidate->refusal != RELAY_ACCEPTED)
 	{
 		if (!rule_on_refusal(planner, candidate, in_flight))
@@ -371,10 +422,16 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 				   (long long) candidate->gas_limit, (long long) account->max_gas_limit));
 		return true;
 	}
-	if (!relay_price_first(&price, quote, learnt_price(planner), cap))
+	if (account->has_cap)
+		lower_cap(&cap, &account->cap, NULL);
+	if (candidate->has_cap)
+		lower_cap(&cap, &candidate->cap, NULL);
+	lower_to_policies(planner, &cap, &subject);
+	if (!relay_price_first(&price, quote, learnt_price(planner), cap.set ? &cap.amount : NULL))
 	{
 		hold(planner, candidate, CAP_RETRY_MS,
-			 say("held at the cap of %s wei per gas: the next block asks for %s", decimal(cap),
+			 say("held at the cap of %s wei per gas%s: the next block asks for %s",
+				 decimal(&cap.amount), of_policy(&cap),
 				 decimal(quote->dynamic ? &quote->base_fee : &quote->max_fee)));
 		return true;
 	}
@@ -450,6 +507,7 @@ relay_make_plan(struct relay_process *process, struct relay_view *view)
 	int room = view->nonce_count + view->candidate_count + 1;
 	int i;
 
+	plan->policies = process->policies;
 	plan->orders = palloc0(sizeof(struct relay_order) * room);
 	plan->rulings = palloc0(sizeof(struct relay_ruling) * room);
 	if (view->signing_held)

@@ -47,6 +47,8 @@ struct relay_plan
 	int order_count;
 	struct relay_ruling *rulings;
 	int ruling_count;
+	struct relay_policies *policies; /* NULL: none */
+	TimestampTz look_at;             /* filled by signing: a window has room again; 0: none waits */
 };
 
 /* In the current context.  Sets problems of accounts, and when keys and process look again. */

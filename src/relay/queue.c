@@ -40,6 +40,7 @@ enum send_column
 	SEND_OWNER,
 	SEND_KEY,
 	SEND_RUN_ID,
+	SEND_WORKFLOW,
 	SEND_STEP,
 	SEND_RECIPIENT,
 	SEND_VALUE,
@@ -58,12 +59,12 @@ static struct db_statement queue_sends = {
 	.sql =
 		"WITH added AS ("
 		"    INSERT INTO rflow_private.relayer_transactions"
-		"           (id, relayer, pool, network, chain_id, owner, idempotency_key, run_id, step,"
-		"            recipient, value, data, gas_limit, max_fee_per_gas, wait_for, confirmations,"
-		"            reason, state_since, due_at, created_at, valid_until)"
-		"    SELECT id, relayer, pool, network, chain_id, owner, idempotency_key, run_id, step,"
-		"           recipient, value, data, gas_limit, max_fee_per_gas, wait_for, confirmations,"
-		"           reason, created_at, '-infinity', created_at, valid_until"
+		"           (id, relayer, pool, network, chain_id, owner, idempotency_key, run_id,"
+		"            workflow, step, recipient, value, data, gas_limit, max_fee_per_gas, wait_for,"
+		"            confirmations, reason, state_since, due_at, created_at, valid_until)"
+		"    SELECT id, relayer, pool, network, chain_id, owner, idempotency_key, run_id,"
+		"           workflow, step, recipient, value, data, gas_limit, max_fee_per_gas, wait_for,"
+		"           confirmations, reason, created_at, '-infinity', created_at, valid_until"
 		"      FROM rflow_sends"
 		"        ON CONFLICT (owner, idempotency_key) DO NOTHING"
 		"    RETURNING id, relayer), "
@@ -138,6 +139,7 @@ send_descriptor(void)
 		{"owner", REGROLEOID},
 		{"idempotency_key", TEXTOID},
 		{"run_id", UUIDOID},
+		{"workflow", TEXTOID},
 		{"step", TEXTOID},
 		{"recipient", types->address},
 		{"value", NUMERICOID},
@@ -201,6 +203,7 @@ put_send(Tuplestorestate *rows, TupleDesc descriptor, const struct relay_send *s
 	nulls[SEND_RUN_ID] = !send->has_run;
 	memcpy(run_id.data, send->run_id, UUID_LEN);
 	values[SEND_RUN_ID] = UUIDPGetDatum(&run_id);
+	put_text(values, nulls, SEND_WORKFLOW, send->workflow);
 	put_text(values, nulls, SEND_STEP, send->step);
 	nulls[SEND_RECIPIENT] = send->creates;
 	if (!send->creates)
@@ -226,6 +229,16 @@ static bool
 same_bytes(struct evm_bytes a, struct evm_bytes b)
 {
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+bool
+relay_has_key(Oid owner, const char *idempotency_key)
+{
+	Datum parameters[2];
+
+	parameters[0] = ObjectIdGetDatum(owner);
+	parameters[1] = CStringGetTextDatum(idempotency_key);
+	return db_execute(&find_by_key, parameters, NULL) > 0;
 }
 
 /* The row that has the key already must want the same; of a pool, whatever member it went to. */

@@ -24,8 +24,9 @@ struct relay_send
 	const char *idempotency_key; /* unique per owner, at most RELAY_KEY_MAX_BYTES */
 	bool has_run;
 	uint8 run_id[16];
-	const char *step; /* NULL unless a run's step sends */
-	bool creates;     /* recipient does not count: a contract is created */
+	const char *workflow; /* NULL unless a run's step sends, and so step */
+	const char *step;
+	bool creates; /* recipient does not count: a contract is created */
 	struct evm_address recipient;
 	struct evm_word value; /* wei */
 	struct evm_bytes data;
@@ -50,6 +51,9 @@ struct relay_send
  * At commit the relayers of this database wake.
  */
 extern void relay_queue(struct relay_send *sends, int count, TimestampTz now);
+
+/* Is there a transaction of this owner with this key already?  Needs an SPI connection. */
+extern bool relay_has_key(Oid owner, const char *idempotency_key);
 
 /* Who may use a relayer, and what else the tables say of it. */
 struct relay_grants

@@ -21,6 +21,7 @@
 #include "relay/lookback.h"
 #include "relay/move.h"
 #include "relay/plan.h"
+#include "relay/policy_plan.h"
 #include "relay/publish.h"
 #include "relay/reconcile.h"
 #include "relay/settle.h"
@@ -165,6 +166,8 @@ work(struct relay_process *process, struct relay_view *view, bool signing_held)
 	if (process->reconciling && !view->signing_held && !relay_reconcile(process, view))
 		return;
 	plan = relay_make_plan(process, view);
+	if (!relay_check_plan(process, plan))
+		return;
 	signed_now = relay_sign(process, plan);
 	if (signed_now < 0)
 		return;

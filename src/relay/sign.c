@@ -2,7 +2,7 @@
  * sign.c
  *	  The transaction that assigns nonces.
  *
- * Order of locks: the account's row, then transactions by id.  A send that a user is cancelling is
+ * Order of locks: the account's row, then transactions by id, then policies by name.  A send that a user is cancelling is
  * locked and skipped; it keeps its place in the queue and no nonce is spent on it.  Nonces are
  * taken from the account's row only for what is signed, so there are no gaps.
  */
@@ -21,6 +21,7 @@
 #include "db/datum.h"
 #include "db/statement.h"
 #include "relay/load.h"
+#include "relay/policy_window.h"
 #include "relay/queue.h"
 
 enum signed_column
@@ -159,7 +160,8 @@ struct signing
 	TupleDesc descriptor;
 	Tuplestorestate *rows;
 	TimestampTz now;
-	struct first_payload *firsts; /* first payloads among what was signed */
+	struct relay_windows *windows; /* NULL: nothing is counted */
+	struct first_payload *firsts;  /* first payloads among what was signed */
 	int first;
 	int again;
 };
@@ -388,6 +390,18 @@ lock_account(const struct signing *signing, const struct relay_key *key)
 	return db_int64(0, 1);
 }
 
+/* False when it waits for a window, or cannot be signed. */
+static bool
+sign_first(struct signing *signing, const struct relay_order *order, uint64 nonce)
+{
+	if (!relay_windows_take(signing->windows, order))
+		return false;
+	if (put_signed(signing, order, nonce))
+		return true;
+	relay_windows_give_back(signing->windows, order);
+	return false;
+}
+
 /* The first payloads of one account get the nonces that follow one another. */
 static void
 assign_nonces(struct signing *signing, struct relay_key *key, int64 start)
@@ -401,7 +415,7 @@ assign_nonces(struct signing *signing, struct relay_key *key, int64 start)
 		struct relay_order *order = &signing->plan->orders[i];
 
 		if (order->key == key && order->candidate != NULL && !order->dropped &&
-			put_signed(signing, order, (uint64) next))
+			sign_first(signing, order, (uint64) next))
 			next++;
 	}
 	if (next == start)
@@ -489,6 +503,7 @@ relay_sign_orders(struct relay_plan *plan, int64 chain_id, int64 head_number, re
 	lock_and_recheck(plan);
 	recheck_grants(plan);
 	apply_rulings(plan);
+	signing.windows = relay_windows_lock(plan, signing.now);
 	for (i = 0; i < plan->order_count; i++)
 		if (plan->orders[i].nonce != NULL && !plan->orders[i].dropped)
 			(void) put_signed(&signing, &plan->orders[i], plan->orders[i].nonce->nonce);
@@ -496,6 +511,7 @@ relay_sign_orders(struct relay_plan *plan, int64 chain_id, int64 head_number, re
 		assign_nonces(&signing, keys[i], next[i]);
 	if (signing.first + signing.again > 0)
 		store(&signing);
+	relay_windows_store(signing.windows);
 	tuplestore_end(signing.rows);
 	return signing.first + signing.again;
 }

@@ -155,3 +155,19 @@ relay_is_recorded(const struct relay_nonce *nonce)
 	return nonce->state == RELAY_MINED && nonce->block_number == nonce->receipt.block_number &&
 		memcmp(&nonce->block_hash, &nonce->receipt.block_hash, sizeof(nonce->block_hash)) == 0;
 }
+
+struct relay_subject
+relay_subject_of(const struct relay_candidate *candidate)
+{
+	struct relay_subject subject = {0};
+
+	subject.relayer = candidate->account->name;
+	subject.workflow = candidate->workflow;
+	subject.owner = candidate->owner;
+	subject.creates = candidate->creates;
+	subject.recipient = candidate->recipient;
+	subject.value = candidate->value;
+	subject.data = candidate->data;
+	subject.gas_limit = candidate->gas_limit;
+	return subject;
+}

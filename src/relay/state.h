@@ -17,6 +17,7 @@
 #include "relay/classify.h"
 #include "relay/fees.h"
 #include "relay/parse.h"
+#include "relay/policy.h"
 #include "relay/signer.h"
 
 struct rpc_client;
@@ -111,6 +112,7 @@ struct relay_candidate
 	int64 id;
 	struct relay_account *account;
 	Oid owner;
+	const char *workflow; /* NULL: not sent by a run */
 	bool creates;
 	struct evm_address recipient;
 	struct evm_word value;
@@ -159,6 +161,8 @@ struct relay_nonce
 	uint64 nonce;
 	int64 transaction_id;
 	enum relay_state state;
+	Oid owner;
+	const char *workflow;
 	bool wanted;    /* intent is 'send' */
 	bool has_error; /* its payload can never run */
 	struct evm_word value;
@@ -211,7 +215,8 @@ struct relay_process
 	int url_count;
 	struct relay_account *accounts;
 	int account_count;
-	bool has_pools; /* relayers of the network are members of pools */
+	bool has_pools;                  /* relayers of the network are members of pools */
+	struct relay_policies *policies; /* NULL: none */
 
 	/* In process_context, for the life of the process. */
 	MemoryContext process_context;
@@ -273,6 +278,8 @@ extern void relay_wake_by(struct relay_process *process, TimestampTz when);
 extern struct relay_key *relay_find_key(struct relay_process *process,
 										const struct evm_address *address);
 extern struct relay_account *relay_find_account(struct relay_process *process, const char *name);
+/* A queued send, as policies see it; texts and bytes are those of the candidate. */
+extern struct relay_subject relay_subject_of(const struct relay_candidate *candidate);
 /* The newest attempt. */
 extern struct relay_attempt *relay_newest(const struct relay_nonce *nonce);
 /* The attempt that pays most: what a replacement must outbid. */

@@ -18,6 +18,7 @@
 #include "flow/step_kind.h"
 #include "flow/versions.h"
 #include "miscadmin.h"
+#include "relay/policy_check.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -413,6 +414,7 @@ rflow_executor_main(Datum arg)
 	executor->report.finalized_number = -1;
 	snprintf(share, sizeof(share), "share %d of %d of the runs", w->index + 1, executor->shares);
 	worker_own(w, DUTY_RUNS, share);
+	relay_policy_mark_at_exit();
 	flow_mark_at_exit(fail_at_exit, executor);
 	for (;;)
 	{

@@ -16,6 +16,7 @@
 
 #include "db/wake.h"
 #include "evm/address.h"
+#include "relay/policy_check.h"
 #include "relay/round.h"
 #include "rpc/client.h"
 
@@ -123,6 +124,7 @@ rflow_relayer_main(Datum arg)
 	process->begin = begin_transaction;
 	process->own = own_account;
 	process->context = w;
+	relay_policy_mark_at_exit();
 	worker_own(w, DUTY_NETWORK_RELAY, w->network);
 	for (;;)
 	{

@@ -18,6 +18,7 @@
 #include "flow/held.h"
 #include "flow/in_hand.h"
 #include "miscadmin.h"
+#include "relay/policy_check.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -510,6 +511,7 @@ open_watcher(Datum arg)
 	watcher->report.head_number = -1;
 	watcher->report.finalized_number = -1;
 	worker_own(watcher->worker, DUTY_NETWORK_WATCH, watcher->worker->network);
+	relay_policy_mark_at_exit();
 	flow_mark_at_exit(NULL, NULL);
 	return watcher;
 }
