@@ -26,9 +26,9 @@ extern bool api_column_changed(const TriggerData *trigger, const char *column);
 extern void api_check_name_stays(const TriggerData *trigger, const char *what);
 
 /*
- * The owner of a definition's new row: who changes it becomes its owner, unless a member of the role
- * that is.  wanted is what the row says, InvalidOid for NULL; raises when that is a role whose
- * privileges the user lacks.  what is "workflow", …
+ * The owner of a definition's new row: who changes it becomes its owner, unless a member of the
+ * role that is.  wanted is what the row says, InvalidOid for NULL; raises when that is a role
+ * whose privileges the user lacks.  what is "workflow", …
  */
 extern Oid api_decide_owner(const TriggerData *trigger, Oid wanted, const char *what);
 

@@ -294,8 +294,8 @@ result_json(const char *status, const char *hash, int64 block_number, int64 gas_
 }
 
 /*
- * What a policy refuses fails the step.  Checks are evaluated once, before the simulation; what has a
- * limit is looked at again when the gas is known.
+ * What a policy refuses fails the step.  Checks are evaluated once, before the simulation; what
+ * has a limit is looked at again when the gas is known.
  */
 static bool
 is_refused(struct flow_run *run, struct flow_step *step, const struct relay_send *send,

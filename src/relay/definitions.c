@@ -53,6 +53,13 @@ static struct db_statement load_reconciliation = {
 	.count = 1,
 };
 
+static struct db_statement hash_rules = {
+	.sql =
+		"SELECT pg_catalog.hashtextextended(pg_catalog.string_agg(p::text, ' ' ORDER BY p.name), 0)"
+		"  FROM rflow.policies p",
+	.count = 0,
+};
+
 static char **
 urls_at(int *count, int column)
 {
@@ -108,6 +115,18 @@ read_account(struct relay_account *account, uint64 row)
 	account->has_low_balance = !isnull && db_numeric_word(&account->low_balance, &negative, value);
 	account->was_low = account->is_low = DatumGetBool(db_value(row, 9, NULL));
 	account->watched = DatumGetBool(db_value(row, 10, NULL));
+}
+
+static void
+read_rules(struct relay_process *process)
+{
+	bool isnull;
+	Datum hash;
+
+	process->policies = relay_read_policies(process->config_context, process->network, NULL);
+	(void) relay_fetch(process->config_context, &hash_rules, NULL);
+	hash = db_value(0, 1, &isnull);
+	process->rules = isnull ? 0 : DatumGetInt64(hash);
 }
 
 static void
@@ -200,7 +219,7 @@ relay_load_definitions(struct relay_process *process)
 	{
 		read_accounts(process);
 		read_reconciliation(process);
-		process->policies = relay_read_policies(process->config_context, process->network, NULL);
+		read_rules(process);
 	}
 	db_commit();
 	forget_unused_keys(process);

@@ -2,9 +2,9 @@
  * policy.h
  *	  What relayers may sign: the rows of rflow.policies, and a transaction held against them.
  *
- * A transaction comes under a policy by its network, relayer, workflow and owner; every policy that
- * it comes under must allow it.  What can never be allowed is refused with a reason that names the
- * policy and the field; what is not allowed now (a window, a price) waits.
+ * A transaction comes under a policy by its network, relayer, workflow and owner; every policy
+ * that it comes under must allow it.  What can never be allowed is refused with a reason that
+ * names the policy and the field; what is not allowed now (a window, a price) waits.
  */
 #ifndef RELAY_POLICY_H
 #define RELAY_POLICY_H
@@ -87,9 +87,9 @@ struct relay_send;
 extern struct relay_subject relay_subject_of_send(const struct relay_send *send);
 
 /*
- * Reads the policies of a network, or of one relayer and its network, into a context (the other one
- * may be NULL); NULL when there are none.  They change with the definitions (db/wake.h).  Needs an
- * SPI connection.  Kept plans go with the context.
+ * Reads the policies of a network, or of one relayer and its network, into a context (the other
+ * one may be NULL); NULL when there are none.  They change with the definitions (db/wake.h).
+ * Needs an SPI connection.  Kept plans go with the context.
  */
 extern struct relay_policies *relay_read_policies(MemoryContext context, const char *network,
 												  const char *relayer);
@@ -99,8 +99,8 @@ extern bool relay_policy_applies(const struct relay_policy *policy,
 
 /*
  * Why this can never be allowed, palloc'd: "policy "x" (max_value): …"; NULL when nothing is
- * against it.  Checks all but check_expression, and what a window or a price does not allow at the moment.
- * policies may be NULL.
+ * against it.  Checks all but check_expression, and what a window or a price does not allow at the
+ * moment. policies may be NULL.
  */
 extern char *relay_policy_refusal(const struct relay_policies *policies,
 								  const struct relay_subject *subject);

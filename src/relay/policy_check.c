@@ -40,32 +40,11 @@
 /* Of the policy whose check is running. */
 static const char *in_hand = NULL;
 
-struct error_frame
-{
-	ErrorContextCallback callback;
-	const char *policy;
-};
-
+/* Errors of a check name it. */
 static void
-name_policy(void *arg)
+name_policy(ErrorData *error, const struct relay_policy *policy)
 {
-	errcontext("check_expression of policy \"%s\"", ((struct error_frame *) arg)->policy);
-}
-
-static void
-push_frame(struct error_frame *frame, const char *policy)
-{
-	frame->policy = policy;
-	frame->callback.callback = name_policy;
-	frame->callback.arg = frame;
-	frame->callback.previous = error_context_stack;
-	error_context_stack = &frame->callback;
-}
-
-static void
-pop_frame(struct error_frame *frame)
-{
-	error_context_stack = frame->callback.previous;
+	error->message = psprintf("policy \"%s\" (check_expression): %s", policy->name, error->message);
 }
 
 /* SELECT, one expression without a name, and nothing else. */
@@ -96,29 +75,26 @@ check_shape(const struct relay_policy *policy)
 
 	if (!is_one_expression(statements))
 		ereport(ERROR,
-				(errcode(ERRCODE_SYNTAX_ERROR),
-				 errmsg("policy \"%s\": check_expression must be one expression", policy->name),
+				(errcode(ERRCODE_SYNTAX_ERROR), errmsg("it must be one expression"),
 				 errdetail("It reads: %s", policy->check),
 				 errhint("Put a whole query in parentheses: (SELECT …).")));
 }
 
 static void
-check_query(const struct relay_policy *policy, const Query *query)
+check_query(const Query *query)
 {
 	const TargetEntry *target = linitial_node(TargetEntry, query->targetList);
 
 	if (query->hasAggs || query->hasWindowFuncs || query->hasTargetSRFs)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("policy \"%s\": check_expression cannot contain aggregate, window or "
-						"set-returning functions",
-						policy->name),
+				 errmsg("it cannot contain aggregate, window or set-returning functions"),
 				 errhint("They are allowed inside a sub-select: (SELECT …).")));
 	if (exprType((Node *) target->expr) != BOOLOID)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("policy \"%s\": check_expression must be of type boolean, not %s",
-						policy->name, format_type_be(exprType((Node *) target->expr)))));
+				 errmsg("it must be of type boolean, not %s",
+						format_type_be(exprType((Node *) target->expr)))));
 }
 
 /* As the owner. */
@@ -137,7 +113,7 @@ prepare(const struct relay_policy *policy)
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
 	source = linitial(SPI_plan_get_plan_sources(plan));
-	check_query(policy, linitial_node(Query, source->query_list));
+	check_query(linitial_node(Query, source->query_list));
 	return plan;
 }
 
@@ -148,7 +124,7 @@ act_as_owner(struct db_identity_frame *frame, const struct relay_policy *policy)
 		!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(policy->owner)))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("the owner of policy \"%s\" does not exist any more", policy->name),
+				 errmsg("the owner of the policy does not exist any more"),
 				 errhint("Write its check_expression again: it then belongs to whoever does.")));
 	db_act_as(frame, policy->owner, policy->search_path, true);
 }
@@ -200,10 +176,8 @@ evaluate(struct relay_policy *policy, const struct relay_scope *scope, ErrorData
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner resources = CurrentResourceOwner;
-	struct error_frame frame;
 	volatile bool allowed = false;
 
-	push_frame(&frame, policy->name);
 	in_hand = policy->name;
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
@@ -216,8 +190,7 @@ evaluate(struct relay_policy *policy, const struct relay_scope *scope, ErrorData
 		MemoryContextSwitchTo(context);
 		*error = CopyErrorData();
 		FlushErrorState();
-		(*error)->message =
-			psprintf("policy \"%s\" (check_expression): %s", policy->name, (*error)->message);
+		name_policy(*error, policy);
 	}
 	PG_END_TRY();
 	clean_up();
@@ -225,7 +198,6 @@ evaluate(struct relay_policy *policy, const struct relay_scope *scope, ErrorData
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = resources;
 	in_hand = NULL;
-	pop_frame(&frame);
 	return allowed;
 }
 
@@ -280,24 +252,41 @@ relay_policy_denial(struct relay_policies *policies, const struct relay_subject 
 	return checked.refusal;
 }
 
+static void
+analyse_as_owner(const struct relay_policy *policy)
+{
+	struct db_identity_frame identity;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	act_as_owner(&identity, policy);
+	(void) prepare(policy);
+	db_leave(&identity);
+	SPI_finish();
+}
+
 void
 relay_policy_check_text(const struct relay_policy *policy, bool analyse)
 {
-	struct db_identity_frame identity;
-	struct error_frame frame;
+	MemoryContext context = CurrentMemoryContext;
 
-	push_frame(&frame, policy->name);
-	check_shape(policy);
-	if (analyse)
+	PG_TRY();
 	{
-		if (SPI_connect() != SPI_OK_CONNECT)
-			elog(ERROR, "SPI_connect failed");
-		act_as_owner(&identity, policy);
-		(void) prepare(policy);
-		db_leave(&identity);
-		SPI_finish();
+		check_shape(policy);
+		if (analyse)
+			analyse_as_owner(policy);
 	}
-	pop_frame(&frame);
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		name_policy(error, policy);
+		ReThrowError(error);
+	}
+	PG_END_TRY();
 }
 
 static void

@@ -37,8 +37,8 @@ extern char *relay_policy_denial(struct relay_policies *policies,
 extern void relay_policy_check_text(const struct relay_policy *policy, bool analyse);
 
 /*
- * Once in each process that evaluates checks: one that ends the process, by going on after its time
- * limit, is suspended, and an incident says so.
+ * Once in each process that evaluates checks: one that ends the process, by going on after its
+ * time limit, is suspended, and an incident says so.
  */
 extern void relay_policy_mark_at_exit(void);
 

@@ -22,8 +22,8 @@ extern void relay_scope_types(Oid types[RELAY_SCOPE_COLUMNS]);
 
 /*
  * Fills them, in the current context.  contract, function, signature and args are those of the
- * first row of rflow.contracts (by name) at the recipient whose ABI decodes the data; NULL where there is
- * none.  Needs an SPI connection.
+ * first row of rflow.contracts (by name) at the recipient whose ABI decodes the data; NULL where
+ * there is none.  Needs an SPI connection.
  */
 extern void relay_scope_fill(struct relay_scope *scope, const char *network,
 							 const struct relay_subject *subject);

@@ -59,7 +59,7 @@ static struct db_statement add_pieces = {
 	.sql =
 		"INSERT INTO rflow_private.policy_windows AS w (policy, upto, value, transactions)"
 		"SELECT policy, upto, value, transactions"
-		"  FROM pg_catalog.unnest($1, $2, $3, $4) AS p (policy, upto, value, transactions)"
+		"  FROM unnest($1, $2, $3, $4) AS p (policy, upto, value, transactions)"
 		"    ON CONFLICT (policy, upto) DO UPDATE"
 		"   SET value = w.value + EXCLUDED.value,"
 		"       transactions = w.transactions + EXCLUDED.transactions",
@@ -70,7 +70,7 @@ static struct db_statement add_pieces = {
 static struct db_statement remove_pieces = {
 	.sql =
 		"DELETE FROM rflow_private.policy_windows w"
-		" USING pg_catalog.unnest($1, $2) AS p (policy, before)"
+		" USING unnest($1, $2) AS p (policy, before)"
 		" WHERE w.policy = p.policy AND w.upto > '-infinity' AND w.upto <= p.before",
 	.types = {TEXTARRAYOID, TIMESTAMPTZARRAYOID},
 	.count = 2,

@@ -24,6 +24,7 @@
 #include "relay/policy_plan.h"
 #include "relay/publish.h"
 #include "relay/reconcile.h"
+#include "relay/release.h"
 #include "relay/settle.h"
 #include "relay/sign.h"
 
@@ -201,6 +202,8 @@ relay_round(struct relay_process *process, bool signing_held)
 	process->wake_at = 0;
 	process->progress = false;
 	if (!relay_load_definitions(process))
+		return;
+	if (!relay_release_held(process))
 		return;
 	relay_resolve_accounts(process);
 	if (process->reconciling && !load_holds(process))

@@ -2,9 +2,10 @@
  * sign.c
  *	  The transaction that assigns nonces.
  *
- * Order of locks: the account's row, then transactions by id, then policies by name.  A send that a user is cancelling is
- * locked and skipped; it keeps its place in the queue and no nonce is spent on it.  Nonces are
- * taken from the account's row only for what is signed, so there are no gaps.
+ * Order of locks: the account's row, then transactions by id, then policies by name.  A send that
+ * a user is cancelling is locked and skipped; it keeps its place in the queue and no nonce is
+ * spent on it.  Nonces are taken from the account's row only for what is signed, so there are no
+ * gaps.
  */
 #include "postgres.h"
 

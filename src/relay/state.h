@@ -217,6 +217,8 @@ struct relay_process
 	int account_count;
 	bool has_pools;                  /* relayers of the network are members of pools */
 	struct relay_policies *policies; /* NULL: none */
+	int64 rules;                     /* a hash of policies and pauses */
+	int64 released_rules;            /* … as they were when held sends were last released */
 
 	/* In process_context, for the life of the process. */
 	MemoryContext process_context;
