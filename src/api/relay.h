@@ -50,8 +50,8 @@ extern void api_encode_call(struct relay_send *send, const char *contract, const
 							Jsonb *args);
 
 /*
- * Raises what a policy has against the transaction, once all of it is filled; who asks again for one
- * that was queued before gets its id.
+ * Raises what a policy has against the transaction, once all of it is filled; who asks again for
+ * one that was queued before gets its id.
  */
 extern void api_check_policies(const struct relay_send *send);
 
