@@ -18,6 +18,7 @@ CREATE TABLE rflow_private.account_reconciliations (
 	chain_id bigint NOT NULL,
 	restored_nonce bigint,
 	first_nonce bigint,
+	scanned_from bigint NOT NULL,
 	scanned_to bigint NOT NULL,
 	status text,
 	since timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -27,6 +28,7 @@ CREATE TABLE rflow_private.account_reconciliations (
 COMMENT ON TABLE rflow_private.account_reconciliations IS 'How far that is with each account; without a row it has not begun';
 COMMENT ON COLUMN rflow_private.account_reconciliations.restored_nonce IS 'Its next nonce in the restored database; NULL: it was not adopted';
 COMMENT ON COLUMN rflow_private.account_reconciliations.first_nonce IS 'The chain''s nonces from here on are unknown unless they are found; NULL: the node could not say';
+COMMENT ON COLUMN rflow_private.account_reconciliations.scanned_from IS 'Blocks after this one are read: the newest one of the restored database, or an older one when something is not found after it';
 COMMENT ON COLUMN rflow_private.account_reconciliations.scanned_to IS 'Blocks up to here have been read';
 
 CREATE TABLE rflow_private.outside_transactions (

@@ -21,6 +21,7 @@
 #include "db/wake.h"
 #include "relay/intent.h"
 #include "relay/operator_log.h"
+#include "relay/reconcile.h"
 #include "relay/record.h"
 
 static struct db_statement find_account = {
@@ -132,6 +133,7 @@ static int64
 adopt(const char *relayer, int64 next_nonce)
 {
 	Datum parameters[4];
+	struct evm_address address;
 	bool isnull;
 
 	parameters[0] = CStringGetTextDatum(relayer);
@@ -148,7 +150,8 @@ adopt(const char *relayer, int64 next_nonce)
 	if (next_nonce < 0)
 		next_nonce = db_int64(0, 3);
 	parameters[0] = Int64GetDatum(db_int64(0, 2));
-	parameters[1] = relay_address_datum(db_datum_address(db_value(0, 1, NULL)));
+	address = *db_datum_address(db_value(0, 1, NULL));
+	parameters[1] = relay_address_datum(&address);
 	parameters[2] = Int64GetDatum(next_nonce);
 	parameters[3] = TimestampTzGetDatum(GetCurrentTimestamp());
 	if (db_execute(&set_next_nonce, parameters, NULL) != 1)
@@ -156,6 +159,7 @@ adopt(const char *relayer, int64 next_nonce)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("nonce %lld of the account is rflow's already", (long long) next_nonce),
 				 errdetail("The next nonce must be above all that rflow has assigned.")));
+	relay_skip_outside(DatumGetInt64(parameters[0]), &address, (uint64) next_nonce);
 	db_wake_at_commit(WAKE_RELAYERS);
 	return next_nonce;
 }

@@ -28,7 +28,12 @@
 #define QUIET_BLOCKS 2
 #define QUIET_MIN_MS 1000
 #define QUIET_MAX_MS 30000
-#define STATUS_BYTES 256
+/*
+ * Something is missing in all blocks after the restored one: it was known neither before, so older
+ * ones are read, further back each time.
+ */
+#define LOOK_BACK_MIN_BLOCKS 256
+#define LOOK_BACK_FACTOR 2
 
 void
 relay_say_held(struct relay_process *process, const struct relay_key *key, const char *status)
@@ -141,6 +146,24 @@ static bool
 is_due(const struct relay_key *key)
 {
 	return key->held && key->owned && key->fresh;
+}
+
+/* The chain counts what no block after scanned_from has. */
+static bool
+must_look_back(const struct relay_account_progress *progress)
+{
+	return !progress->complete && progress->has_first && progress->scanned_from >= 0 &&
+		progress->scanned_to >= progress->key->counted_block;
+}
+
+static void
+look_back(const struct relay_process *process, struct relay_account_progress *progress)
+{
+	int64 blocks = progress->scanned_to - progress->scanned_from;
+
+	blocks = Max(blocks * LOOK_BACK_FACTOR, LOOK_BACK_MIN_BLOCKS);
+	progress->scanned_from = progress->scanned_to = Max(progress->scanned_from - blocks, -1);
+	relay_store_look_back(process, progress, progress->scanned_from);
 }
 
 /* In an open transaction; into the round's context. */
@@ -270,8 +293,9 @@ finish_or_say(struct relay_process *process, struct relay_account_progress *prog
 }
 
 /*
- * The last transaction of a round: what was found is matched, and accounts that wait for nothing go
- * on.  The next nonces are those of the view: the round after an adoption sees what it has raised.
+ * The last transaction of a round: what was found is matched, and accounts that wait for nothing
+ * go on.  The next nonces are those of the view: the round after an adoption sees what it has
+ * raised.
  */
 static bool
 settle(struct relay_process *process, const struct relay_view *view,
@@ -318,6 +342,9 @@ relay_reconcile(struct relay_process *process, struct relay_view *view)
 	if (!process->begin(process->context, "relayer: how far accounts are reconciled"))
 		return false;
 	count = read_all(process, view, progress, round);
+	for (i = 0; i < count; i++)
+		if (must_look_back(&progress[i]))
+			look_back(process, &progress[i]);
 	db_commit();
 	relay_wake_by(process, TimestampTzPlusMilliseconds(view->now, LOOK_MS));
 	process->ask_again = true;

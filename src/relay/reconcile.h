@@ -19,8 +19,8 @@ struct relay_account_progress
 	struct relay_key *key;
 	bool has_first;
 	uint64 first_nonce; /* the chain's nonces from here on are unknown unless they were found */
-	int64 scanned_to;
-	char *status;
+	int64 scanned_from; /* blocks after this one are read … */
+	int64 scanned_to;   /* … and have been up to this one */
 
 	uint64 *known; /* nonces that were found, whatever their verdict; sorted */
 	int known_count;
@@ -51,6 +51,13 @@ extern bool relay_end_reconciliation(struct relay_process *process);
  */
 extern bool relay_look_for_nonce(struct relay_process *process, struct relay_key *key,
 								 uint64 nonce);
+
+/*
+ * In an open transaction: an operator has taken the account over from this nonce on.  What lies
+ * below and nothing explains is dealt with.
+ */
+extern void relay_skip_outside(int64 chain_id, const struct evm_address *address,
+							   uint64 next_nonce);
 
 /* Is some account of this process held? */
 extern bool relay_any_held(const struct relay_process *process);

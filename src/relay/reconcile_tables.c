@@ -29,8 +29,10 @@ static struct db_statement load_holds = {
 static struct db_statement begin_account = {
 	.sql =
 		"INSERT INTO rflow_private.account_reconciliations"
-		"       (network, address, chain_id, restored_nonce, first_nonce, scanned_to)"
-		"SELECT r.network, $2::rflow.address, $3, k.next_nonce, k.next_nonce, r.from_block"
+		"       (network, address, chain_id, restored_nonce, first_nonce,"
+		"        scanned_from, scanned_to)"
+		"SELECT r.network, $2::rflow.address, $3, k.next_nonce, k.next_nonce, r.from_block,"
+		"       r.from_block"
 		"  FROM rflow_private.reconciliations r"
 		"  LEFT JOIN rflow_private.relayer_keys k"
 		"    ON k.chain_id = $3 AND k.address = $2::rflow.address"
@@ -42,7 +44,7 @@ static struct db_statement begin_account = {
 
 static struct db_statement load_account = {
 	.sql =
-		"SELECT first_nonce, scanned_to, status"
+		"SELECT first_nonce, scanned_from, scanned_to"
 		"  FROM rflow_private.account_reconciliations"
 		" WHERE network = $1 AND address = $2::rflow.address",
 	.types = {TEXTOID, TEXTOID},
@@ -79,6 +81,35 @@ static struct db_statement store_scanned = {
 		" WHERE network = $1 AND address = $2::rflow.address AND scanned_to < $3",
 	.types = {TEXTOID, TEXTOID, INT8OID},
 	.count = 3,
+};
+
+static struct db_statement look_back = {
+	.sql =
+		"UPDATE rflow_private.account_reconciliations"
+		"   SET scanned_from = $3, scanned_to = $3"
+		" WHERE network = $1 AND address = $2::rflow.address AND scanned_from > $3",
+	.types = {TEXTOID, TEXTOID, INT8OID},
+	.count = 3,
+};
+
+static struct db_statement skip_nonces = {
+	.sql =
+		"UPDATE rflow_private.account_reconciliations"
+		"   SET first_nonce = $3"
+		" WHERE chain_id = $1 AND address = $2::rflow.address AND finished_at IS NULL",
+	.types = {INT8OID, TEXTOID, INT8OID},
+	.count = 3,
+};
+
+static struct db_statement dismiss_below = {
+	.sql =
+		"UPDATE rflow_private.outside_transactions"
+		"   SET verdict = 'dismissed', decided_at = $4, decided_by = session_user,"
+		"       note = 'the account was adopted'"
+		" WHERE chain_id = $1 AND address = $2::rflow.address AND nonce < $3"
+		"   AND verdict = 'unmatched'",
+	.types = {INT8OID, TEXTOID, INT8OID, TIMESTAMPTZOID},
+	.count = 4,
 };
 
 /* What is ours by its hash is tracked; what is below what was known and not live is over. */
@@ -228,8 +259,8 @@ read_account(struct relay_account_progress *progress)
 	(void) db_value(0, 1, &isnull);
 	progress->has_first = !isnull;
 	progress->first_nonce = isnull ? 0 : (uint64) db_int64(0, 1);
-	progress->scanned_to = db_int64(0, 2);
-	progress->status = db_text(0, 3);
+	progress->scanned_from = db_int64(0, 2);
+	progress->scanned_to = db_int64(0, 3);
 }
 
 void
@@ -315,6 +346,30 @@ relay_store_scanned(const struct relay_process *process,
 	put_account(parameters, process, progress->key);
 	parameters[2] = Int64GetDatum(block);
 	(void) db_execute(&store_scanned, parameters, NULL);
+}
+
+void
+relay_store_look_back(const struct relay_process *process,
+					  const struct relay_account_progress *progress, int64 block)
+{
+	Datum parameters[3];
+
+	put_account(parameters, process, progress->key);
+	parameters[2] = Int64GetDatum(block);
+	(void) db_execute(&look_back, parameters, NULL);
+}
+
+void
+relay_skip_outside(int64 chain_id, const struct evm_address *address, uint64 next_nonce)
+{
+	Datum parameters[4];
+
+	parameters[0] = Int64GetDatum(chain_id);
+	parameters[1] = relay_address_datum(address);
+	parameters[2] = Int64GetDatum((int64) next_nonce);
+	parameters[3] = TimestampTzGetDatum(GetCurrentTimestamp());
+	(void) db_execute(&skip_nonces, parameters, NULL);
+	(void) db_execute(&dismiss_below, parameters, NULL);
 }
 
 void

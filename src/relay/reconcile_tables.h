@@ -26,6 +26,10 @@ extern void relay_store_first_nonce(const struct relay_process *process,
 extern void relay_store_scanned(const struct relay_process *process,
 								const struct relay_account_progress *progress, int64 block);
 
+/* Blocks after this one, which is an older one than before, are read, all of them anew. */
+extern void relay_store_look_back(const struct relay_process *process,
+								  const struct relay_account_progress *progress, int64 block);
+
 /* One of a block, unless it is ours or was found already. */
 extern void relay_store_found(const struct relay_process *process,
 							  const struct relay_account_progress *progress, int64 block,
