@@ -348,6 +348,8 @@ SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.low_relayers
 UNION ALL
+SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_top_ups
+UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_transactions
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_runs
@@ -360,7 +362,7 @@ SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.open_incidents;
 COMMENT ON VIEW rflow.stuck IS 'What waits, since when, why, and what to do. Empty when all goes well';
-COMMENT ON COLUMN rflow.stuck.kind IS 'database, worker, session, network, relayer, transaction, run, failed runs, failed transactions, or the kind of an incident';
+COMMENT ON COLUMN rflow.stuck.kind IS 'database, worker, session, network, relayer, top-up, transaction, run, failed runs, failed transactions, or the kind of an incident';
 COMMENT ON COLUMN rflow.stuck.subject IS 'Its name or id';
 COMMENT ON COLUMN rflow.stuck.network IS 'The network, if it is of one';
 COMMENT ON COLUMN rflow.stuck.workflow IS 'The workflow, if it is of one';

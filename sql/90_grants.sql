@@ -8,8 +8,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON rflow.networks, rflow.contracts, rflow.r
 GRANT SELECT (name, chain_id, enabled, confirmations, poll_min, poll_max, rpc_timeout, log_range, max_units_per_second, unit_costs) ON rflow.networks TO PUBLIC;
 GRANT SELECT ON rflow.contracts TO PUBLIC;
 GRANT SELECT (name, network, paused, max_in_flight, max_fee_per_gas, max_gas_limit, bump_blocks, expires_in, low_balance) ON rflow.relayers TO rflow_viewer, rflow_operator;
-GRANT SELECT ON rflow.relayer_grants, rflow.relayer_pools TO rflow_viewer, rflow_operator;
-GRANT SELECT, INSERT, UPDATE, DELETE ON rflow.relayer_pools TO rflow_admin;
+GRANT SELECT ON rflow.relayer_grants, rflow.relayer_pools, rflow.top_ups TO rflow_viewer, rflow_operator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rflow.relayer_pools, rflow.top_ups TO rflow_admin;
 
 -- Operators have the switches.
 GRANT UPDATE (enabled) ON rflow.networks TO rflow_operator;

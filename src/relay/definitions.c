@@ -15,6 +15,7 @@
 #include "db/statement.h"
 #include "db/wake.h"
 #include "evm/word.h"
+#include "relay/top_up.h"
 #include "rpc/client.h"
 
 static struct db_statement load_network = {
@@ -36,6 +37,9 @@ static struct db_statement load_accounts = {
 		"       r.low_balance IS NOT NULL OR EXISTS (SELECT"
 		"                                              FROM rflow.relayer_pools p"
 		"                                             WHERE r.name = ANY (p.relayers))"
+		"       OR EXISTS (SELECT"
+		"                    FROM rflow.top_ups u"
+		"                   WHERE r.name IN (u.source, u.relayer))"
 		"  FROM rflow.relayers r"
 		"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
 		" WHERE r.network = $1"
@@ -88,8 +92,8 @@ read_network(struct relay_process *process)
 	process->rpc_timeout_ms = (int) db_int64(0, 3);
 	process->urls = urls_at(&process->url_count, 4);
 	process->has_pools = DatumGetBool(db_value(0, 5, NULL));
-	process->move_at = process->watched_at = 0;
-	process->watched_head = -2;
+	process->move_at = process->watched_at = process->topped_at = 0;
+	process->watched_head = process->topped_head = -2;
 	db_allowance_open(&process->allowance, process->network, (double) db_int64(0, 6));
 	process->unit_costs = db_text(0, 7);
 	return true;
@@ -207,7 +211,7 @@ relay_load_definitions(struct relay_process *process)
 	if (process->client != NULL)
 		rpc_client_destroy(process->client);
 	process->client = NULL;
-	process->account_count = 0;
+	process->account_count = process->top_up_count = 0;
 	process->policies = NULL;
 	process->generation = 0;
 	process->has_genesis = false;
@@ -220,6 +224,7 @@ relay_load_definitions(struct relay_process *process)
 		read_accounts(process);
 		read_reconciliation(process);
 		read_rules(process);
+		relay_load_top_ups(process);
 	}
 	db_commit();
 	forget_unused_keys(process);

@@ -5,6 +5,7 @@
  * A send without a nonce has no tie to its account.  All members of a pool are on one network, so
  * this process owns the queues of both; a user who cancels meanwhile holds the row, and it is
  * passed over.  It moves only to a member that can send it now, so nothing goes back and forth.
+ * What a reorganisation holds stays where it is, and when the others are due does not change.
  */
 #include "postgres.h"
 
@@ -40,6 +41,7 @@ static struct db_statement find_movable = {
 		" CROSS JOIN LATERAL (SELECT d.id"
 		"                       FROM rflow_private.due d"
 		"                      WHERE d.kind = 'send' AND d.owner = r.name"
+		"                        AND d.wake_at < 'infinity'"
 		"                      ORDER BY d.wake_at, d.id"
 		"                      LIMIT 256) d"
 		"  JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
@@ -57,12 +59,12 @@ static struct db_statement move = {
 		"     WHERE t.id = $1 AND t.relayer = $2 AND t.state = 'queued'"
 		"       AND d.kind = 'send' AND d.owner = t.relayer AND d.wake_at = t.due_at"
 		"       AND d.id = pg_catalog.lpad($1::text, 19, '0')"
-		"    RETURNING d.id), "
+		"    RETURNING d.wake_at, d.id), "
 		"given AS ("
 		"    INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
-		"    SELECT 'send', $3, '-infinity', id FROM taken) "
+		"    SELECT 'send', $3, wake_at, id FROM taken) "
 		"UPDATE rflow_private.relayer_transactions"
-		"   SET relayer = $3, due_at = '-infinity', reason = $4"
+		"   SET relayer = $3, reason = $4"
 		" WHERE id = $1 AND EXISTS (SELECT FROM taken)",
 	.types = {INT8OID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 4,

@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 
 #include "db/datum.h"
 #include "db/statement.h"
@@ -25,14 +26,14 @@
 #define ASSUMED_GAS 100000
 
 /*
- * The first 1,000 sends of a queue stand for all of it.  Rows of relayers that share an account
- * count for all of these.
+ * Rows of relayers that share an account count for all of these.  Of a queue the first 500 sends
+ * are counted, and the first 32 stand for what they cost.  Sub-selects by key, not joins: the plan
+ * must not depend on how large the history is.
  */
 static struct db_statement read_members = {
 	.sql =
 		"SELECT n.name, n.chain_id, n.enabled, m.relayer, r.paused, s.address, s.balance,"
-		"       s.fee_per_gas, l.sends + q.sends,"
-		"       l.cost + pg_catalog.ceil(f.cost * q.sends / GREATEST(f.sends, 1)),"
+		"       s.fee_per_gas, l.sends + q.sends, l.cost + q.cost,"
 		"       ARRAY(SELECT g.grantee::oid"
 		"               FROM rflow.relayer_grants g"
 		"              WHERE g.relayer = r.name), r.expires_in"
@@ -41,39 +42,44 @@ static struct db_statement read_members = {
 		" CROSS JOIN LATERAL pg_catalog.unnest(p.relayers) WITH ORDINALITY m (relayer, place)"
 		"  JOIN rflow.relayers r ON r.name = m.relayer AND r.network = p.network"
 		"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
-		" CROSS JOIN LATERAL (SELECT ARRAY(SELECT o.name"
-		"                                    FROM rflow.relayers o"
-		"                                    LEFT JOIN rflow_private.relayer_states e"
-		"                                           ON e.relayer = o.name"
-		"                                   WHERE o.network = p.network"
-		"                                     AND (o.name = r.name OR e.address = s.address)"
-		"                                 ) AS names) a"
-		" CROSS JOIN LATERAL (SELECT pg_catalog.count(*) AS sends"
-		"                       FROM rflow_private.due d"
-		"                      WHERE d.kind = 'send' AND d.owner = ANY (a.names)) q"
-		" CROSS JOIN LATERAL (SELECT pg_catalog.count(*) AS sends,"
-		"                            COALESCE(pg_catalog.sum(t.value +"
-		"                                COALESCE(t.gas_limit, $2) *"
-		"                                COALESCE(LEAST(t.max_fee_per_gas, s.fee_per_gas), 0)),"
-		"                                0) AS cost"
-		"                       FROM (SELECT d.id"
-		"                               FROM rflow_private.due d"
-		"                              WHERE d.kind = 'send' AND d.owner = ANY (a.names)"
-		"                              LIMIT 1000) d"
-		"                       JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint) f"
-		" CROSS JOIN LATERAL (SELECT pg_catalog.count(*) AS sends,"
-		"                            COALESCE(pg_catalog.sum(t.value + c.cost), 0) AS cost"
-		"                       FROM rflow_private.nonces v"
-		"                       JOIN rflow_private.relayer_transactions t"
-		"                         ON t.id = v.transaction_id"
-		"                      CROSS JOIN LATERAL ("
-		"                          SELECT pg_catalog.max(b.gas_limit *"
-		"                                     COALESCE(b.max_fee_per_gas, b.gas_price)) AS cost"
-		"                            FROM rflow_private.relayer_attempts b"
-		"                           WHERE b.chain_id = v.chain_id AND b.address = v.address"
-		"                             AND b.nonce = v.nonce) c"
-		"                      WHERE v.chain_id = n.chain_id AND v.address = s.address"
-		"                        AND NOT v.settled AND t.state <> 'mined') l"
+		" CROSS JOIN LATERAL ("
+		"     SELECT pg_catalog.sum(c.sends)::bigint AS sends,"
+		"            pg_catalog.sum(pg_catalog.ceil(f.cost * c.sends / GREATEST(f.sends, 1)))"
+		"            AS cost"
+		"       FROM rflow.relayers o"
+		"       LEFT JOIN rflow_private.relayer_states e ON e.relayer = o.name"
+		"      CROSS JOIN LATERAL ("
+		"          SELECT pg_catalog.count(*) AS sends"
+		"            FROM (SELECT"
+		"                    FROM rflow_private.due d"
+		"                   WHERE d.kind = 'send' AND d.owner = o.name"
+		"                   ORDER BY d.wake_at, d.id"
+		"                   LIMIT 500) d) c"
+		"      CROSS JOIN LATERAL ("
+		"          SELECT pg_catalog.count(*) AS sends, COALESCE(pg_catalog.sum(d.cost), 0) AS cost"
+		"            FROM (SELECT (SELECT t.value + COALESCE(t.gas_limit, $2) *"
+		"                                 COALESCE(LEAST(t.max_fee_per_gas, s.fee_per_gas), 0)"
+		"                            FROM rflow_private.relayer_transactions t"
+		"                           WHERE t.id = d.id::bigint) AS cost"
+		"                    FROM rflow_private.due d"
+		"                   WHERE d.kind = 'send' AND d.owner = o.name"
+		"                   ORDER BY d.wake_at, d.id"
+		"                   LIMIT 32) d) f"
+		"      WHERE o.network = p.network AND (o.name = r.name OR e.address = s.address)) q"
+		" CROSS JOIN LATERAL ("
+		"     SELECT pg_catalog.count(*) AS sends, COALESCE(pg_catalog.sum(v.cost), 0) AS cost"
+		"       FROM (SELECT (SELECT t.value"
+		"                       FROM rflow_private.relayer_transactions t"
+		"                      WHERE t.id = v.transaction_id AND t.state <> 'mined')"
+		"                    + (SELECT pg_catalog.max(b.gas_limit *"
+		"                                  COALESCE(b.max_fee_per_gas, b.gas_price))"
+		"                         FROM rflow_private.relayer_attempts b"
+		"                        WHERE b.chain_id = v.chain_id AND b.address = v.address"
+		"                          AND b.nonce = v.nonce) AS cost"
+		"               FROM rflow_private.nonces v"
+		"              WHERE v.chain_id = n.chain_id AND v.address = s.address"
+		"                AND NOT v.settled) v"
+		"      WHERE v.cost IS NOT NULL) l"
 		" WHERE p.name = $1"
 		" ORDER BY m.place",
 	.types = {TEXTOID, INT8OID},
@@ -135,6 +141,23 @@ read_member(struct relay_member *member, uint64 row)
 	relay_read_expiry(&member->grants, row, 12);
 }
 
+/*
+ * The plan is kept, and may be made while the tables are empty: by the keys it is as good then as
+ * it is later.
+ */
+static uint64
+read_by_keys(Datum *parameters)
+{
+	int nest_level = NewGUCNestLevel();
+	uint64 rows;
+
+	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
+	rows = db_execute(&read_members, parameters, NULL);
+	AtEOXact_GUC(true, nest_level);
+	return rows;
+}
+
 struct relay_pool *
 relay_read_pool(const char *name)
 {
@@ -145,7 +168,7 @@ relay_read_pool(const char *name)
 
 	parameters[0] = CStringGetTextDatum(name);
 	parameters[1] = Int64GetDatum(ASSUMED_GAS);
-	rows = db_execute(&read_members, parameters, NULL);
+	rows = read_by_keys(parameters);
 	if (rows == 0)
 		return NULL;
 	pool->name = pstrdup(name);

@@ -27,6 +27,7 @@
 #include "relay/release.h"
 #include "relay/settle.h"
 #include "relay/sign.h"
+#include "relay/top_up.h"
 
 /* Something waits for a key: its file may appear, or another process may give the account up. */
 #define KEY_RETRY_MS 5000
@@ -49,7 +50,7 @@ relay_create(const char *network)
 	process->network = pstrdup(network);
 	process->head_number = process->seen_number = -1;
 	process->asked_head = -1;
-	process->watched_head = -2;
+	process->watched_head = process->topped_head = -2;
 	return process;
 }
 
@@ -213,7 +214,8 @@ relay_round(struct relay_process *process, bool signing_held)
 		return;
 	if (process->look_back && relay_look_back(process))
 		view = relay_load_view(process, signing_held);
-	if (view != NULL && relay_move_queued(process, now))
+	/* What was queued for a relayer is found by it while the chain is compared. */
+	if (view != NULL && !signing_held && !process->reconciling && relay_move_queued(process, now))
 		view = relay_load_view(process, signing_held);
 	/* What is not known here may have been paid: nothing is given up while signing is held. */
 	if (view != NULL && !signing_held && relay_expire(process, now))
@@ -226,5 +228,7 @@ relay_round(struct relay_process *process, bool signing_held)
 	else if (view->nonce_count > 0 || view->candidate_count > 0 || signing_held ||
 			 process->reconciling || has_unobserved(process) || relay_watch_is_due(process, now))
 		work(process, view, signing_held);
+	if (!signing_held && !process->reconciling && process->retry_at <= now)
+		relay_top_up(process);
 	relay_publish(process);
 }

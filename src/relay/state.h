@@ -20,6 +20,7 @@
 #include "relay/policy.h"
 #include "relay/signer.h"
 
+struct relay_top_up;
 struct rpc_client;
 
 /* Of a transaction: what chain and node know.  src/relay/README.md has the diagram. */
@@ -215,6 +216,8 @@ struct relay_process
 	int url_count;
 	struct relay_account *accounts;
 	int account_count;
+	struct relay_top_up *top_ups;    /* top_up.h */
+	int top_up_count;
 	bool has_pools;                  /* relayers of the network are members of pools */
 	struct relay_policies *policies; /* NULL: none */
 	int64 rules;                     /* a hash of policies and pauses */
@@ -265,6 +268,8 @@ struct relay_process
 
 	int64 watched_head; /* balances were asked at this one, for whom they count; -2: never */
 	TimestampTz watched_at;
+	int64 topped_head; /* top-ups were looked at at this one; -2: never */
+	TimestampTz topped_at;
 	TimestampTz move_at;  /* queued sends of pools change their relayer no earlier; 0: at once */
 	int failures;         /* rounds in a row in which no node answered */
 	TimestampTz retry_at; /* not before, after a failure */

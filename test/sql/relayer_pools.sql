@@ -147,7 +147,9 @@ SET ROLE pools_alice;
 SELECT pg_temp.pay('b', 9e17), pg_temp.pay('neither', 9e17);
 RESET ROLE;
 SELECT rflow.cancel_transaction(id) FROM rflow.transactions WHERE idempotency_key = 'neither';
+SET ROLE pools_alice;
 SELECT pg_temp.pay('still neither', 9e17) ~ 'no relayer' AS waits;
+RESET ROLE;
 SELECT rflow.cancel_transaction(id) FROM rflow.transactions WHERE idempotency_key = 'still neither';
 SELECT rflow_private.relay_record_mined(id, transaction_hash, 1, transaction_hash, false) FROM rflow.transactions WHERE idempotency_key = 'a';
 SET ROLE pools_alice;
@@ -165,11 +167,14 @@ SELECT rflow_private.relay_sign('pools-a', '0x0000000000000000000000000000000000
 SET ROLE pools_alice;
 SELECT pg_temp.pay('named', 1, 'pools-a'), pg_temp.pay('b2', 1), pg_temp.pay('c2', 1), pg_temp.pay('a1', 1), pg_temp.pay('b3', 1), pg_temp.pay('c3', 1);
 SELECT pg_temp.pay('too much', 9e17, 'pools-a') IS NOT NULL AS queued;
+SELECT pg_temp.pay('held', 1, 'pools-a') IS NOT NULL AS queued;
 RESET ROLE;
+UPDATE rflow_private.due d SET wake_at = 'infinity' FROM rflow.transactions t WHERE t.id = d.id::bigint AND t.idempotency_key = 'held';
+UPDATE rflow_private.relayer_transactions SET pool = 'pools-p', due_at = 'infinity', reason = 'held' WHERE idempotency_key = 'held';
 UPDATE rflow_private.relayer_transactions SET pool = 'pools-p' WHERE idempotency_key = 'too much';
 UPDATE rflow_private.relayer_states SET balance = 1e17 WHERE relayer IN ('pools-b', 'pools-c');
 SELECT rflow_private.relay_move('pools-a');
-SELECT idempotency_key, relayer, state, reason FROM rflow.transactions WHERE idempotency_key IN ('signed', 'named', 'a1', 'too much') ORDER BY id;
+SELECT idempotency_key, relayer, state, reason FROM rflow.transactions WHERE idempotency_key IN ('signed', 'named', 'a1', 'too much', 'held') ORDER BY id;
 SELECT rflow_private.relay_move('pools-a');
 SELECT t.idempotency_key, d.owner = t.relayer AS in_its_queue FROM rflow.transactions t
 	LEFT JOIN rflow_private.due d ON d.kind = 'send' AND d.id::bigint = t.id ORDER BY t.id;
