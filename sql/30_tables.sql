@@ -269,8 +269,8 @@ CREATE TABLE rflow_private.reorgs (
 	fork_number bigint NOT NULL,
 	old_head_number bigint NOT NULL,
 	old_head_hash rflow.hex,
-	new_head_number bigint NOT NULL,
-	new_head_hash rflow.hex NOT NULL,
+	new_head_number bigint,
+	new_head_hash rflow.hex,
 	detached integer NOT NULL DEFAULT 0,
 	reattached integer NOT NULL DEFAULT 0,
 	retracted integer NOT NULL DEFAULT 0

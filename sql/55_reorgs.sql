@@ -344,6 +344,32 @@ END
 $$;
 COMMENT ON FUNCTION rflow_private.settle_reorgs(text) IS 'What was left to do since the last head: sends to hold or to release, incarnations to start. Returns how many went on';
 
+-- The new head is not known yet.
+CREATE FUNCTION rflow_private.forget_branch(on_network text, from_block bigint) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	old_head bigint := (SELECT max(b.number) FROM rflow_private.blocks b WHERE b.network = on_network);
+	found_runs bigint;
+BEGIN
+	IF from_block > old_head THEN
+		RAISE EXCEPTION USING errcode = 'numeric_value_out_of_range',
+			message = format('the newest block that was followed is %s', old_head);
+	END IF;
+	found_runs := rflow_private.detach_runs(on_network, from_block - 1, old_head, NULL, NULL);
+	DELETE FROM rflow_private.blocks b WHERE b.network = on_network;
+	UPDATE rflow_private.cursors c
+		SET next_block = from_block, next_log = 0, revision = c.revision + 1
+		WHERE c.network = on_network AND c.next_block > from_block;
+	RETURN found_runs;
+END
+$$;
+COMMENT ON FUNCTION rflow_private.forget_branch(text, bigint) IS 'Gives up what was followed of a network from a block on, and reads from there again';
+
+CREATE FUNCTION rflow.accept_branch(network text, from_block bigint, reason text DEFAULT NULL) RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_accept_branch';
+COMMENT ON FUNCTION rflow.accept_branch(text, bigint, text) IS
+	'Lets a network that is halted by a reorganisation deeper than the headers that are kept follow the node''s branch: events are read again from from_block, the first one that was replaced. Returns how many runs were detached. For operators';
+
 -- A workflow that is not read any more does not keep its runs held for ever: the node is asked for each before it is retracted.
 CREATE VIEW rflow_private.retractable_runs AS
 SELECT r.id, coalesce(r.origin, r.id) AS first_run, r.network, r.workflow, r.block_number, r.block_hash, r.transaction_hash, r.address
@@ -373,7 +399,7 @@ COMMENT ON COLUMN rflow.reorgs.depth IS 'How many blocks were replaced';
 COMMENT ON COLUMN rflow.reorgs.fork IS 'The highest block that stayed';
 COMMENT ON COLUMN rflow.reorgs.from_number IS 'Height of the head before';
 COMMENT ON COLUMN rflow.reorgs.from_hash IS 'Hash of the head before';
-COMMENT ON COLUMN rflow.reorgs.to_number IS 'Height of the head after';
+COMMENT ON COLUMN rflow.reorgs.to_number IS 'Height of the head after; NULL where rflow.accept_branch() was called';
 COMMENT ON COLUMN rflow.reorgs.to_hash IS 'Hash of the head after';
 COMMENT ON COLUMN rflow.reorgs.detached IS 'Runs whose block was replaced: they and their unsigned sends were held';
 COMMENT ON COLUMN rflow.reorgs.reattached IS 'Of those, how many went on since their event was in the new blocks, too';

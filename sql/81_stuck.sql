@@ -73,6 +73,7 @@ SELECT 'network'::text AS kind, n.name AS subject, n.name AS network, NULL::text
 		ELSE format('no block after %s; they usually come every %s s', s.head_number, round(extract(epoch FROM p.pace), 1))
 	END AS reason,
 	CASE
+		WHEN s.status LIKE 'halted: no block%' THEN format('Check rpc_urls of rflow.networks. Where the chain has really reorganised that deep: SELECT rflow.accept_branch(%L, from_block), with the first block that was replaced', n.name)
 		WHEN s.status LIKE 'halted:%' THEN 'Check rpc_urls and chain_id of rflow.networks. Where the chain itself has begun anew, it is another network: give it a new name'
 		WHEN s.last_error_at > s.head_seen_at OR s.head_number IS NULL THEN 'Check the node and rpc_urls of rflow.networks'
 		ELSE 'Check whether the chain makes blocks, and whether the node follows it'

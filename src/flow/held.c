@@ -21,6 +21,13 @@ static struct db_statement has_held = {
 		"SELECT FROM rflow_private.workflow_runs r "
 		" WHERE r.network = $1 AND (r.detached_at IS NOT NULL OR r.follows IS NOT NULL) "
 		"   AND (r.detached_at IS NOT NULL OR r.state = 'queued') "
+		" UNION ALL "
+		"SELECT FROM rflow.relayers l "
+		"  JOIN rflow_private.due d "
+		"    ON d.kind = 'send' AND d.owner = l.name AND d.wake_at = 'infinity' "
+		"  JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint "
+		"  JOIN rflow_private.workflow_runs r ON r.id = t.run_id "
+		" WHERE r.network = $1 "
 		" LIMIT 1",
 	.types = {TEXTOID},
 	.count = 1,

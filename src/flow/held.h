@@ -30,7 +30,10 @@ struct flow_returned
 	struct flow_log log;
 };
 
-/* Has a network detached runs, or ones that wait for an incarnation before them?  Needs SPI. */
+/*
+ * Has a network detached runs, ones that wait for an incarnation before them, or sends that are
+ * still held?  Needs SPI.
+ */
 extern bool flow_has_held(const char *network);
 
 /* The detached runs of a network (struct flow_held), in the current context.  Needs SPI. */

@@ -166,7 +166,8 @@ read_network(struct watcher *watcher)
 	if (!watcher->chain_loaded)
 		watcher->chain->network = watcher->worker->network;
 	connect_client(watcher, (int) timeout_ms);
-	if (!watcher->chain_loaded || watcher->chain->chain_id != chain_id)
+	/* Of one that is halted an operator may have had the headers forgotten. */
+	if (!watcher->chain_loaded || watcher->chain->chain_id != chain_id || watcher->halted)
 	{
 		chain_load(watcher->chain, watcher->worker->network, chain_id);
 		chain_pace_init(&watcher->pace, Max(min_ms, 1), Max(max_ms, 1), db_now_ms());

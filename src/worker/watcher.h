@@ -43,7 +43,8 @@ struct watcher
 	/* after reorganisations */
 	bool halted;     /* the node's chain cannot be followed; until it shows ours again */
 	bool reorg_due;  /* there may be detached runs, or what follows retracted ones */
-	int64 reorg_tip; /* the head when these were looked at last */
+	int64 reorg_tip; /* the head when these were looked at last; -1: look again … */
+	double reorg_at; /* … but not before (db_now_ms) */
 
 	/* rounds that could not be completed: the next one waits */
 	int failures;

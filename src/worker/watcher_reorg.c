@@ -11,6 +11,7 @@
 #include "db/crash.h"
 #include "db/datum.h"
 #include "db/statement.h"
+#include "db/wait.h"
 #include "evm/hex.h"
 #include "flow/claim.h"
 #include "flow/held.h"
@@ -20,6 +21,8 @@
 
 /* Receipts that are asked for in one batch. */
 #define RETRACT_BATCH 100
+/* When what could not be decided or written is looked at again. */
+#define RETRY_MS 500
 
 enum verdict
 {
@@ -181,20 +184,23 @@ load(struct watcher *watcher)
 	return runs;
 }
 
-static void
+/* False when somebody has locked a transaction of a run that is to be retracted. */
+static bool
 write_verdicts(struct watcher *watcher, List *gone, List *back)
 {
+	bool all = true;
 	ListCell *cell;
 
 	if (!worker_begin(watcher->worker, "retracting runs"))
-		return;
+		return false;
 	if (back != NIL)
 		flow_reattach(back);
 	foreach (cell, gone)
-		(void) flow_retract(lfirst(cell), watcher->chain->network);
+		all = flow_retract(lfirst(cell), watcher->chain->network) && all;
 	DB_CRASH_POINT("retract-before-commit");
 	db_commit();
 	DB_CRASH_POINT("retract-after-commit");
+	return all;
 }
 
 void
@@ -204,8 +210,9 @@ worker_watcher_settle_reorgs(struct watcher *watcher)
 	List *runs;
 	List *gone = NIL;
 	List *back = NIL;
+	bool done;
 
-	if (watcher->reorg_tip == watcher->chain->tip)
+	if (watcher->reorg_tip == watcher->chain->tip || db_now_ms() < watcher->reorg_at)
 		return;
 	watcher->reorg_tip = watcher->chain->tip;
 	runs = load(watcher);
@@ -213,10 +220,13 @@ worker_watcher_settle_reorgs(struct watcher *watcher)
 		return;
 	batch = rpc_batch_create(watcher->client);
 	ask(watcher, batch, runs, &gone, &back);
+	done = list_length(gone) + list_length(back) == list_length(runs);
 	if (gone != NIL || back != NIL)
-		write_verdicts(watcher, gone, back);
+		done = write_verdicts(watcher, gone, back) && done;
 	rpc_batch_destroy(batch);
-	/* There may be more than one batch of them. */
-	if (list_length(runs) == RETRACT_BATCH && (gone != NIL || back != NIL))
-		watcher->reorg_tip = -1;
+	if (done && list_length(runs) < RETRACT_BATCH)
+		return;
+	/* What is left: another batch, one that was not answered, or one that somebody has locked. */
+	watcher->reorg_tip = -1;
+	watcher->reorg_at = done ? 0 : db_now_ms() + RETRY_MS;
 }

@@ -408,6 +408,7 @@ worker_watcher_round(struct watcher *watcher)
 			return false;
 		}
 		moved = true;
+		watcher->reorg_tip = -1;
 		more |= cursor->next_block <= ceiling;
 	}
 	if (moved && list_length(watcher->cursors) > 1 && can_merge(watcher))

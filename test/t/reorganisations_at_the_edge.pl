@@ -88,10 +88,30 @@ my %said;
 $said{ $node->safe_psql('postgres', $status) =~ s/:.*//sr }++ while time < $until;
 is_deeply([ keys %said ], ['halted'], 'it stays halted, and does not say that it runs meanwhile');
 is($node->safe_psql('postgres', "SELECT kind, what_to_do FROM rflow.stuck WHERE reason LIKE 'halted: no block%'"),
-	q(network|Check rpc_urls and chain_id of rflow.networks. Where the chain itself has begun anew, it is another network: give it a new name),
+	q(network|Check rpc_urls of rflow.networks. Where the chain has really reorganised that deep: )
+	  . q(SELECT rflow.accept_branch('local', from_block), with the first block that was replaced),
 	'rflow.stuck says it');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM rflow.reorgs'), 2, 'nothing was detached');
 $faulty->state(upstream => $chain->url);
 poll_until($node, $status, 'running');
+my ($code, $out, $error) = $node->psql('postgres', "SELECT rflow.accept_branch('local', 5)");
+like($error, qr/network "local" is not halted/, 'a branch is accepted only by one that is halted');
+
+# The deep branch is what there is: somebody accepts it. Events of the old one are taken back, those of the new one found.
+my $fork = $chain->block_number - $WINDOW - 5;
+$hash = $job->deposit;
+$chain->mine;
+poll_until($node, "SELECT count(*) FROM rflow.runs WHERE transaction_hash = '$hash'", 1);
+my $other = bless({ %$job, chain => $twin }, ref $job)->deposit(count => 2);
+$twin->mine(5);
+$faulty->state(upstream => $twin->url);
+poll_until($node, "SELECT status LIKE 'halted:%' FROM rflow.workers WHERE kind = 'watcher'");
+is($node->safe_psql('postgres', "SELECT rflow.accept_branch('local', $fork + 1, 'it is so')"), 1, 'an operator accepts the branch');
+poll_until($node, $status, 'running');
+poll_until($node, "SELECT count(*) FROM rflow.runs WHERE transaction_hash = '$other'", 2);
+is($node->safe_psql('postgres', 'SELECT detached, held, to_number FROM rflow.reorgs ORDER BY at DESC LIMIT 1'),
+	'1|1|', 'the run of the old branch is held');
+is($node->safe_psql('postgres', "SELECT verb, subject, reason, detail, outcome FROM rflow.operator_log"),
+	'accept_branch|network local|it is so|{"from_block": ' . ($fork + 1) . '}|1 runs detached', 'and it is in the journal');
 
 done_testing();
