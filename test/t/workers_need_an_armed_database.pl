@@ -89,6 +89,23 @@ poll_until($clone, "SELECT status FROM rflow.workers WHERE kind = 'coordinator'"
 is($clone->safe_psql('postgres', $RUNNING), 0, 'a snapshot with another instance_id does nothing');
 $clone->stop('fast');
 
+# One that it has not given one is the original, as far as anybody can tell: the README warns of it.
+my $twin = PostgreSQL::Test::Cluster->new('twin');
+$twin->init_from_backup($node, 'base');
+$twin->start;
+poll_until($twin, $RUNNING, 2);
+is($twin->safe_psql('postgres', 'SELECT rflow.readiness()'), 'ready', 'a snapshot with the same instance_id cannot be told apart');
+$twin->stop('fast');
+
+# Another server has another system identifier.
+my $IDENTITY = 'UPDATE rflow_private.identity SET system_identifier = system_identifier + %d; SELECT rflow_private.definitions_changed()';
+$node->safe_psql('postgres', sprintf $IDENTITY, 1);
+poll_until($node, "SELECT status FROM rflow.workers WHERE kind = 'coordinator'", $COPY);
+poll_until($node, "SELECT count(*) FROM rflow.workers WHERE kind IN ('watcher', 'relayer', 'executor')", 0);
+pass('nothing runs for another system identifier');
+$node->safe_psql('postgres', sprintf $IDENTITY, -1);
+poll_until($node, $RUNNING, 2);
+
 # Another version than the loaded library's.
 $node->safe_psql('postgres', "UPDATE pg_extension SET extversion = '9.9' WHERE extname = 'rflow'; SELECT rflow_private.definitions_changed()");
 poll_until($node, "SELECT status ~ 'version is not that of the loaded library' FROM rflow.workers WHERE kind = 'coordinator'");
