@@ -216,7 +216,7 @@ struct relay_process
 	int url_count;
 	struct relay_account *accounts;
 	int account_count;
-	struct relay_top_up *top_ups;    /* top_up.h */
+	struct relay_top_up *top_ups; /* top_up.h */
 	int top_up_count;
 	bool has_pools;                  /* relayers of the network are members of pools */
 	struct relay_policies *policies; /* NULL: none */
