@@ -53,6 +53,33 @@ END
 $$;
 COMMENT ON FUNCTION rflow_private.check_network_unused() IS 'A network that contracts or relayers name cannot be deleted';
 
+-- A nonce is a debt: without its relayer nobody would raise its price.
+CREATE FUNCTION rflow_private.check_relayer_unused() RETURNS trigger
+	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	queued bigint;
+	live bigint;
+BEGIN
+	IF rflow.readiness() NOT LIKE 'ready%' THEN
+		RETURN old;
+	END IF;
+	SELECT count(*) INTO queued FROM rflow_private.due d WHERE d.kind = 'send' AND d.owner = old.name;
+	SELECT count(*) INTO live
+	FROM rflow_private.nonces n
+	JOIN rflow_private.relayer_transactions t ON t.id = n.transaction_id
+	WHERE NOT n.settled AND t.relayer = old.name;
+	IF queued + live > 0 THEN
+		RAISE object_in_use USING
+			MESSAGE = format('relayer "%s" has transactions under way', old.name),
+			DETAIL = format('%s are queued, %s are signed and not confirmed.', queued, live),
+			HINT = 'Wait for them, or cancel them with rflow.cancel_transaction(); paused = true keeps new ones from being signed.',
+			TABLE = tg_table_name, SCHEMA = tg_table_schema;
+	END IF;
+	RETURN old;
+END
+$$;
+COMMENT ON FUNCTION rflow_private.check_relayer_unused() IS 'A relayer with transactions under way cannot be deleted';
+
 CREATE FUNCTION rflow_private.delete_relayer_grants() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -70,5 +97,7 @@ CREATE TRIGGER check_relayer BEFORE INSERT OR UPDATE OF relayer ON rflow.relayer
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.check_relayer_exists();
 CREATE TRIGGER check_unused BEFORE DELETE ON rflow.networks
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.check_network_unused();
+CREATE TRIGGER check_unused BEFORE DELETE ON rflow.relayers
+	FOR EACH ROW EXECUTE FUNCTION rflow_private.check_relayer_unused();
 CREATE TRIGGER delete_grants AFTER DELETE ON rflow.relayers
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.delete_relayer_grants();

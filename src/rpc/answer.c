@@ -26,6 +26,9 @@
 /* error.data.originalError.data: deeper than that nobody nests. */
 #define DATA_MAX_DEPTH 3
 
+/* Of an id: fits 64 bits. */
+#define ID_MAX_DIGITS 18
+
 #define REVERTED_PREFIX "Reverted "
 
 /* An error object of a node, cleaned. */
@@ -201,6 +204,27 @@ keep_message(struct evm_arena *arena, const char *message)
 	return copy != NULL ? copy : out_of_memory;
 }
 
+/* Some gateways give numbers back as strings. */
+static bool
+read_id(int64_t *out, const struct evm_json *id)
+{
+	size_t len;
+	const char *text = evm_json_string(id, &len);
+
+	if (text == NULL)
+		return evm_json_integer(id, out);
+	if (len == 0 || len > ID_MAX_DIGITS)
+		return false;
+	*out = 0;
+	for (size_t i = 0; i < len; i++)
+	{
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		*out = *out * 10 + (text[i] - '0');
+	}
+	return true;
+}
+
 /* The answer that a node's id belongs to, or NULL. */
 static struct rpc_answer *
 find_answer(const struct reading_state *state, const struct evm_json *id)
@@ -209,7 +233,7 @@ find_answer(const struct reading_state *state, const struct evm_json *id)
 	size_t high = state->count;
 	int64_t value;
 
-	if (!evm_json_integer(id, &value) || value < 0)
+	if (!read_id(&value, id) || value < 0)
 		return NULL;
 	while (low < high)
 	{

@@ -12,21 +12,28 @@
 /* Rests are spread by a quarter either way, so that many workers do not come back at once. */
 #define JITTER 0.25
 
+/*
+ * One that has failed is not kept, even when it has rested: a worker that comes back more rarely
+ * than the endpoint rests would ask no other one.
+ */
 struct rpc_endpoint *
 rpc_endpoints_choose(struct rpc_endpoints *endpoints, double now_ms)
 {
-	if (endpoints->list[endpoints->current].rests_until_ms <= now_ms)
-		return &endpoints->list[endpoints->current];
+	struct rpc_endpoint *current = &endpoints->list[endpoints->current];
+	bool is_ready = current->rests_until_ms <= now_ms;
+
+	if (is_ready && current->failures == 0)
+		return current;
 	for (int i = 0; i < endpoints->count; i++)
 	{
-		if (endpoints->list[i].rests_until_ms <= now_ms)
+		if (i != endpoints->current && endpoints->list[i].rests_until_ms <= now_ms)
 		{
 			endpoints->current = i;
 			endpoints->generation++;
 			return &endpoints->list[i];
 		}
 	}
-	return NULL;
+	return is_ready ? current : NULL;
 }
 
 double

@@ -28,8 +28,8 @@ struct rpc_endpoints
 };
 
 /*
- * The endpoint to ask now: the current one, or while it rests the first in order that does
- * not.  NULL when all of them rest.
+ * The endpoint to ask now: the current one while it works; when it has failed the first other one
+ * that does not rest.  NULL when all of them rest.
  */
 extern struct rpc_endpoint *rpc_endpoints_choose(struct rpc_endpoints *endpoints, double now_ms);
 

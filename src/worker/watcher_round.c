@@ -58,6 +58,9 @@ worker_watcher_hold(struct watcher *watcher, const char *why)
 
 	watcher->failures++;
 	watcher->hold_until = db_now_ms() + Min(pause, HOLD_LONGEST_MS);
+	/* Another endpoint may answer next: it has to say first which chain it is on. */
+	if (rpc_client_error(watcher->client)[0] != '\0' && !rpc_client_was_limited(watcher->client))
+		watcher->identified = 0;
 	db_report_error("%s", why);
 }
 

@@ -53,3 +53,18 @@ INSERT INTO rflow.contracts (name, network, address, abi) VALUES ('references-to
 SELECT name, network FROM rflow.contracts;
 ROLLBACK;
 DROP ROLE regress_references;
+
+-- A relayer stays while transactions of it are under way: its nonces are debts (T22, rrelayer 0.4.1).
+BEGIN;
+SELECT rflow.arm();
+INSERT INTO rflow.networks (name, chain_id, rpc_urls) VALUES ('references-a', 31337, '{http://127.0.0.1:1}');
+INSERT INTO rflow.relayers (name, network, signer) VALUES ('references-hot', 'references-a', 'env:RFLOW_NOTHING');
+SELECT rflow.submit_transaction('references-hot', recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => 1, data => '0x', idempotency_key => 'references') AS id \gset
+\set VERBOSITY default
+\set SHOW_CONTEXT never
+SAVEPOINT s;
+DELETE FROM rflow.relayers WHERE name = 'references-hot';
+ROLLBACK TO s;
+SELECT rflow.cancel_transaction(:id);
+DELETE FROM rflow.relayers WHERE name = 'references-hot';
+ROLLBACK;

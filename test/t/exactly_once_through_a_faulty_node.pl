@@ -76,6 +76,17 @@ $chain->mine(40);
 $job->deposit(count => 1);
 revealed('a long range without the logs of its end', instead([]));
 
+# A node that refuses ranges, and one whose blooms say nothing.
+hidden(1);
+$chain->mine(30);
+$job->deposit(count => 1);
+revealed('ranges that are too wide',
+	{ kind => 'log_limit', blocks => 4, code => -32602, message => 'query exceeds max block range 4' });
+$faulty->state(zero_blooms => JSON::PP::true);
+hidden(2, 1);
+revealed('blooms that say nothing');
+$faulty->state(zero_blooms => JSON::PP::false);
+
 # ---- logs that are wrong -----------------------------------------------------
 
 $logs = hidden(2, 3);

@@ -62,4 +62,26 @@ is($node->safe_psql('postgres',
 	't', 'what is known of the block is kept');
 executed_once($chain, $node, 1, 2);
 
+# go-livepeer#1906 (row 89): what reverts because of a transaction of ours that is not mined yet waits for that one.
+my $usdt = $chain->deploy('NoReturnToken', abi_encode('uint256', 1_000_000));
+my $usdt_abi = RflowAnvil::abi_json('NoReturnToken');
+$node->safe_psql('postgres',
+	"INSERT INTO rflow.contracts (name, network, address, abi) VALUES ('usdt', 'local', '$usdt', \$json\$$usdt_abi\$json\$)");
+sub approve
+{
+	my ($amount) = @_;
+	return $node->safe_psql('postgres',
+		"SELECT rflow.submit_transaction('hot', 'usdt', 'approve', '[\"$SINK\", $amount]', 'approve $amount')");
+}
+my @approvals = approve(5);
+all_settled($node);
+# Both at once: the second may not follow an allowance that is not 0.
+my $both = $node->safe_psql('postgres', "BEGIN; SELECT rflow.submit_transaction('hot', 'usdt', 'approve', '[\"$SINK\", 0]', 'approve 0'); "
+	  . "SELECT rflow.submit_transaction('hot', 'usdt', 'approve', '[\"$SINK\", 7]', 'approve 7'); COMMIT");
+all_settled($node);
+push @approvals, split /\n/, $both;
+is($node->safe_psql('postgres', sprintf "SELECT string_agg(state, ' ') FROM rflow.transactions WHERE id IN (%s)", join ', ', @approvals),
+	'confirmed confirmed confirmed', 'a simulation on the state of now is no verdict while something is under way');
+executed_once($chain, $node, 1, 2);
+
 done_testing();

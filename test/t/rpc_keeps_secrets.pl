@@ -1,9 +1,10 @@
 
-# What a URL hides is not in the log, in a view or in pg_stat_activity, even when the node repeats it.
+# I-96, I-97: what a URL hides is not in the log, in a view or in pg_stat_activity, even when the node repeats it.
 use strict;
 use warnings;
 
 use PostgreSQL::Test::Utils;
+use RflowRelay;
 use RflowTest;
 use Test::More;
 
@@ -51,6 +52,16 @@ $faulty->wait_hit;
 my $shown = $node->safe_psql('postgres',
 	"SELECT w::text FROM rflow.workers w; SELECT a::text FROM pg_stat_activity a WHERE backend_type LIKE 'rflow%'");
 unlike($shown, qr/token-of/, 'no token in what is shown');
+
+# Nor when it is a transaction that the node refuses in such words.
+add_relayer($node, 'hot');
+$faulty->fault({ kind => 'error', method => 'eth_sendRawTransaction', code => -32000, message => "$IN_URL may not send for $IN_ENVIRONMENT" });
+submit($node, 'hot', 1);
+poll_until($node, "SELECT reason ~ 'may not send for' FROM rflow.transactions");
+poll_until($node, "SELECT answer FROM rflow.attempts", '*** may not send for ***');
+$faulty->heal;
+unlike($node->safe_psql('postgres', 'SELECT t::text FROM rflow_private.relayer_transactions t; SELECT a::text FROM rflow_private.relayer_attempts a; SELECT s::text FROM rflow.stuck s'),
+	qr/token-of/, 'no token in what is kept of a transaction');
 
 # A variable that is not set is named, and no other is read.
 for my $url ('http://127.0.0.1/${env:RFLOW_TEST_NONE}', 'http://127.0.0.1/${env:HOME}')

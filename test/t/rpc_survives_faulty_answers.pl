@@ -26,6 +26,8 @@ my $pid = $node->safe_psql('postgres', "SELECT pid FROM rflow.workers WHERE kind
 # Each fault, and what is said about it.
 my @faults = (
 	[ { kind => 'close' }, 'the connection was closed before the answer was complete' ],
+	[ { kind => 'reset' }, 'Connection reset by peer' ],
+	[ { kind => 'lose' }, 'the connection was closed before the answer was complete' ],
 	[ { kind => 'hang' }, 'no answer within 500 ms' ],
 	[ { kind => 'drip', bytes => 1, ms => 50 }, 'no answer within 500 ms' ],
 	[ { kind => 'truncate', bytes => 10 }, 'the connection was closed before the answer was complete' ],
@@ -60,7 +62,8 @@ for (@faults)
 }
 
 # What is only unusual does no harm.
-for my $fault ({ kind => 'shuffle' }, { kind => 'duplicate' })
+for my $fault ({ kind => 'shuffle' }, { kind => 'duplicate' }, { kind => 'string_ids' },
+	{ kind => 'last' }, { kind => 'last', announced => JSON::PP::true })
 {
 	$faulty->fault($fault);
 	follows();

@@ -66,10 +66,23 @@ TEST(answers_are_matched_by_id_in_any_order)
 	CHECK_TEXT(evm_json_string(answers[3].result, &len), "d");
 }
 
+/* As some gateways give them back. */
+TEST(ids_may_come_back_as_strings)
+{
+	read_body(
+		"[{\"id\":\"12\",\"result\":1},{\"id\":\"\",\"result\":2},"
+		"{\"id\":\"7000000000000000000\",\"result\":3},{\"id\":\"007\",\"result\":4}]",
+		4);
+	CHECK_NUMBER(answers[3].outcome, RPC_RESULT);
+	CHECK_NUMBER(answers[0].outcome, RPC_RESULT);
+	CHECK_NUMBER(answers[1].outcome, RPC_NO_ANSWER);
+	CHECK_NUMBER(answers[2].outcome, RPC_NO_ANSWER);
+}
+
 TEST(calls_without_an_answer_say_so)
 {
 	read_body(
-		"[{\"id\":8,\"result\":1},{\"id\":10,\"result\":2},{\"id\":\"9\",\"result\":3},"
+		"[{\"id\":8,\"result\":1},{\"id\":10,\"result\":2},{\"id\":\"9x\",\"result\":3},"
 		"{\"id\":-7,\"result\":3},{\"id\":9},7,null,[]]",
 		4);
 	CHECK_NUMBER(reading.body, RPC_BODY_ANSWERS);

@@ -41,6 +41,20 @@ TEST(the_endpoint_that_works_is_kept)
 	CHECK_NUMBER(endpoints.generation, 2);
 }
 
+/* A worker that asks every ten seconds finds the first endpoint rested each time. */
+TEST(one_that_has_failed_is_left_even_when_it_has_rested)
+{
+	set_up();
+	rpc_endpoint_failed(&endpoints, &list[0], 0, 0);
+	CHECK_NUMBER(chosen_at(10000), 1);
+	rpc_endpoint_failed(&endpoints, &list[1], 10000, 0);
+	CHECK_NUMBER(chosen_at(20000), 0);
+	rpc_endpoint_failed(&endpoints, &list[0], 20000, 60000);
+	CHECK_NUMBER(chosen_at(30000), 1);
+	rpc_endpoint_worked(&list[1]);
+	CHECK_NUMBER(chosen_at(90000), 1);
+}
+
 TEST(nobody_is_asked_while_all_rest)
 {
 	set_up();
