@@ -135,7 +135,8 @@ SELECT w.name AS workflow, w.enabled, w.version, w.owner,
 	d.queued[1]::numeric(18, 3) AS queued_p50_ms, d.queued[2]::numeric(18, 3) AS queued_p95_ms,
 	d.queued[3]::numeric(18, 3) AS queued_p99_ms,
 	d.confirmed[1]::numeric(18, 3) AS confirmed_p50_ms, d.confirmed[2]::numeric(18, 3) AS confirmed_p95_ms,
-	d.confirmed[3]::numeric(18, 3) AS confirmed_p99_ms
+	d.confirmed[3]::numeric(18, 3) AS confirmed_p99_ms,
+	(SELECT p.what FROM rflow_private.paused_things p WHERE p.kind = 'workflow' AND p.name = w.name) AS pause
 FROM rflow.workflows w
 LEFT JOIN (
 	SELECT workflow, count(*) AS runs,
@@ -184,6 +185,7 @@ COMMENT ON COLUMN rflow.workflow_stats.queued_p99_ms IS 'The same of 99 %';
 COMMENT ON COLUMN rflow.workflow_stats.confirmed_p50_ms IS 'Milliseconds from holding the event to all its transactions being confirmed: half of the runs took no longer';
 COMMENT ON COLUMN rflow.workflow_stats.confirmed_p95_ms IS 'The same of 95 %';
 COMMENT ON COLUMN rflow.workflow_stats.confirmed_p99_ms IS 'The same of 99 %';
+COMMENT ON COLUMN rflow.workflow_stats.pause IS 'By whom its sends are paused, and why (rflow.pauses)';
 
 -- Networks
 
@@ -233,7 +235,11 @@ SELECT n.name AS network, n.chain_id, n.enabled,
 	nullif(s.rpc_latency_ms, 0)::numeric(18, 3) AS rpc_latency_ms,
 	a.rpc_requests, a.rpc_calls, a.rpc_failures, n.max_units_per_second, a.rpc_units, a.limited_ms, a.limited_since, s.blocks,
 	(a.rpc_calls / nullif(s.blocks, 0)::numeric)::numeric(18, 2) AS calls_per_block,
-	(s.polls / nullif(s.blocks, 0)::numeric)::numeric(18, 2) AS polls_per_block
+	(s.polls / nullif(s.blocks, 0)::numeric)::numeric(18, 2) AS polls_per_block,
+	(SELECT p.what
+		FROM rflow_private.paused_things p
+		WHERE p.kind = 'all' OR (p.kind = 'network' AND p.name = n.name)
+		ORDER BY p.kind LIMIT 1) AS pause
 FROM rflow.networks n
 LEFT JOIN rflow_private.worker_slots() s ON s.kind = 'watcher' AND s.network = n.name
 	AND s.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
@@ -278,6 +284,7 @@ COMMENT ON COLUMN rflow.network_status.limited_since IS 'Since when one of them 
 COMMENT ON COLUMN rflow.network_status.blocks IS 'Blocks that came since the watcher started';
 COMMENT ON COLUMN rflow.network_status.calls_per_block IS 'rpc_calls for each of blocks';
 COMMENT ON COLUMN rflow.network_status.polls_per_block IS 'Questions of the watcher for the head, for each of blocks';
+COMMENT ON COLUMN rflow.network_status.pause IS 'What pauses its relayers, by whom and why (rflow.pauses)';
 
 -- What was written down because it could not go on by itself, or was skipped on purpose
 

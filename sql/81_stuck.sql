@@ -138,20 +138,29 @@ WHERE s.problem IS NOT NULL
 			WHERE g.relayer = r.name AND pg_has_role(g.grantee, 'USAGE')));
 COMMENT ON VIEW rflow_private.stuck_relayers IS 'Relayers that sign nothing, or not everything';
 
+CREATE VIEW rflow_private.pauses_in_force WITH (security_barrier) AS
+SELECT 'pause'::text AS kind, concat_ws(' ', p.kind, p.name) AS subject,
+	CASE WHEN p.kind = 'network' THEN p.name END AS network, CASE WHEN p.kind = 'workflow' THEN p.name END AS workflow,
+	p.since, t.what AS reason, t.resume AS what_to_do, NULL::integer AS blocking_pid
+FROM rflow.pauses p
+JOIN rflow_private.paused_things t ON t.kind = p.kind AND t.name = coalesce(p.name, '');
+COMMENT ON VIEW rflow_private.pauses_in_force IS 'What somebody has paused';
+
 CREATE VIEW rflow_private.stuck_transactions WITH (security_barrier) AS
 SELECT 'transaction'::text AS kind, t.id::text AS subject, t.network, r.workflow,
 	t.state_since AS since,
 	CASE t.state
-		WHEN 'queued' THEN 'not signed: ' || coalesce(t.reason,
+		WHEN 'queued' THEN 'not signed: ' || coalesce(p.what, t.reason,
 			CASE WHEN l.paused THEN format('relayer %s is paused', t.relayer) END,
 			CASE WHEN l.name IS NULL THEN format('there is no relayer %s', t.relayer) END,
 			s.problem, 'its turn has not come')
-		WHEN 'signed' THEN 'no node has taken it: ' || coalesce(t.reason, a.answer,
+		WHEN 'signed' THEN 'no node has taken it: ' || coalesce(p.what, t.reason, a.answer,
 			CASE WHEN l.paused THEN format('relayer %s is paused', t.relayer) END, 'it was not offered yet')
 		WHEN 'broadcast' THEN concat_ws(': ', format('not in a block, after %s payloads', a.attempt), coalesce(t.reason, a.answer))
 		ELSE concat_ws(': ', format('in block %s, not confirmed', t.block_number), t.reason)
 	END AS reason,
 	CASE
+		WHEN p.resume IS NOT NULL AND t.state IN ('queued', 'signed') THEN p.resume
 		WHEN l.paused AND t.state IN ('queued', 'signed') THEN format('UPDATE rflow.relayers SET paused = false WHERE name = %L', t.relayer)
 		WHEN t.state = 'queued' THEN format('See rflow.relayer_status; rflow.cancel_transaction(%s) gives it up', t.id)
 		WHEN t.state = 'mined' THEN 'It is confirmed when enough blocks have come after it'
@@ -167,6 +176,14 @@ LEFT JOIN LATERAL (
 	FROM rflow_private.relayer_attempts p
 	WHERE p.chain_id = t.chain_id AND p.address = t.from_address AND p.nonce = t.nonce
 	ORDER BY p.attempt DESC LIMIT 1) a ON true
+LEFT JOIN LATERAL (
+	SELECT n.what, n.resume
+	FROM rflow_private.paused_things n
+	WHERE n.kind = 'all'
+		OR (n.kind = 'network' AND n.name = t.network)
+		OR (n.kind = 'relayer' AND n.name = t.relayer)
+		OR (n.kind = 'workflow' AND n.name = t.workflow AND t.state = 'queued')
+	ORDER BY n.kind LIMIT 1) p ON true
 WHERE t.state IN ('queued', 'signed', 'broadcast', 'mined')
 	AND t.state_since < clock_timestamp() - CASE WHEN t.state IN ('queued', 'signed') THEN interval '10 seconds' ELSE interval '1 minute' END
 	AND rflow_private.may_see(t.owner);
@@ -351,6 +368,8 @@ SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_top_ups
 UNION ALL
+SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.pauses_in_force
+UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_transactions
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.stuck_runs
@@ -363,7 +382,7 @@ SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid
 UNION ALL
 SELECT kind, subject, network, workflow, since, reason, what_to_do, blocking_pid FROM rflow_private.open_incidents;
 COMMENT ON VIEW rflow.stuck IS 'What waits, since when, why, and what to do. Empty when all goes well';
-COMMENT ON COLUMN rflow.stuck.kind IS 'database, worker, session, network, relayer, top-up, transaction, run, failed runs, failed transactions, or the kind of an incident';
+COMMENT ON COLUMN rflow.stuck.kind IS 'database, worker, session, network, relayer, top-up, pause, transaction, run, failed runs, failed transactions, or the kind of an incident';
 COMMENT ON COLUMN rflow.stuck.subject IS 'Its name or id';
 COMMENT ON COLUMN rflow.stuck.network IS 'The network, if it is of one';
 COMMENT ON COLUMN rflow.stuck.workflow IS 'The workflow, if it is of one';

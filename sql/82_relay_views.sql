@@ -86,7 +86,11 @@ SELECT r.name AS relayer, r.network, s.address, s.balance,
 		WHERE d.kind = 'send' AND d.owner = r.name) AS queued,
 	r.paused,
 	s.problem, s.problem_since, s.observed_at,
-	r.low_balance, s.low_since, b.per_hour AS burn_per_hour, round(s.balance / nullif(b.per_hour, 0), 1) AS hours_left
+	r.low_balance, s.low_since, b.per_hour AS burn_per_hour, round(s.balance / nullif(b.per_hour, 0), 1) AS hours_left,
+	(SELECT p.what
+		FROM rflow_private.paused_things p
+		WHERE p.kind = 'all' OR (p.kind = 'network' AND p.name = r.network) OR (p.kind = 'relayer' AND p.name = r.name)
+		ORDER BY p.kind LIMIT 1) AS pause
 FROM rflow.relayers r
 JOIN rflow.networks w ON w.name = r.network
 LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name
@@ -106,7 +110,7 @@ COMMENT ON COLUMN rflow.relayer_status.pending_nonce IS 'The same with those in 
 COMMENT ON COLUMN rflow.relayer_status.next_nonce IS 'The nonce that is assigned next; NULL until the account is adopted';
 COMMENT ON COLUMN rflow.relayer_status.in_flight IS 'Nonces that are assigned and not final';
 COMMENT ON COLUMN rflow.relayer_status.queued IS 'Transactions that wait to be signed';
-COMMENT ON COLUMN rflow.relayer_status.paused IS 'Whether it is held (UPDATE rflow.relayers SET paused = …)';
+COMMENT ON COLUMN rflow.relayer_status.paused IS 'Whether it is paused itself (rflow.pause(''relayer'', …))';
 COMMENT ON COLUMN rflow.relayer_status.problem IS 'Why it signs nothing, or not everything';
 COMMENT ON COLUMN rflow.relayer_status.problem_since IS 'Since when';
 COMMENT ON COLUMN rflow.relayer_status.observed_at IS 'When the chain was last asked';
@@ -114,5 +118,6 @@ COMMENT ON COLUMN rflow.relayer_status.low_balance IS 'Below this its balance is
 COMMENT ON COLUMN rflow.relayer_status.low_since IS 'Since when it is; NULL: it is not, or is a quarter above it again';
 COMMENT ON COLUMN rflow.relayer_status.burn_per_hour IS 'What the account has spent in an hour, in wei: value and gas of what was mined in the last day';
 COMMENT ON COLUMN rflow.relayer_status.hours_left IS 'How long the balance lasts at that pace';
+COMMENT ON COLUMN rflow.relayer_status.pause IS 'What pauses it (itself, its network, everything), by whom and why (rflow.pauses)';
 
 GRANT SELECT ON rflow.transactions, rflow.attempts, rflow.relayer_status TO PUBLIC;

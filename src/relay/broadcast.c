@@ -52,6 +52,9 @@ static struct db_statement load_raw = {
 		" WHERE a.chain_id = $1 AND a.address = $2::rflow.address AND a.nonce = $3"
 		"   AND a.attempt = $4 AND a.raw IS NOT NULL"
 		"   AND NOT COALESCE(r.paused, false)"
+		"   AND NOT EXISTS (SELECT"
+		"                     FROM rflow_private.pauses p"
+		"                    WHERE p.kind = 'all' OR (p.kind = 'network' AND p.name = t.network))"
 		"   AND (a.kind = 'noop'"
 		"        OR (t.intent = 'send' AND t.error IS NULL"
 		"            AND (t.valid_until IS NULL OR t.valid_until > pg_catalog.clock_timestamp())))",

@@ -32,14 +32,20 @@ static struct db_statement load_network = {
 
 static struct db_statement load_accounts = {
 	.sql =
-		"SELECT r.name, r.signer, r.paused, r.max_in_flight, r.max_fee_per_gas, r.max_gas_limit,"
+		"SELECT r.name, r.signer,"
+		"       r.paused OR EXISTS (SELECT"
+		"                             FROM rflow_private.pauses p"
+		"                            WHERE p.kind = 'all'"
+		"                               OR (p.kind = 'network' AND p.name = r.network)),"
+		"       r.max_in_flight, r.max_fee_per_gas, r.max_gas_limit,"
 		"       r.bump_blocks, r.low_balance, s.low_since IS NOT NULL,"
 		"       r.low_balance IS NOT NULL OR EXISTS (SELECT"
 		"                                              FROM rflow.relayer_pools p"
 		"                                             WHERE r.name = ANY (p.relayers))"
 		"       OR EXISTS (SELECT"
 		"                    FROM rflow.top_ups u"
-		"                   WHERE r.name IN (u.source, u.relayer))"
+		"                   WHERE r.name IN (u.source, u.relayer)),"
+		"       r.paused"
 		"  FROM rflow.relayers r"
 		"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
 		" WHERE r.network = $1"
@@ -59,8 +65,21 @@ static struct db_statement load_reconciliation = {
 
 static struct db_statement hash_rules = {
 	.sql =
-		"SELECT pg_catalog.hashtextextended(pg_catalog.string_agg(p::text, ' ' ORDER BY p.name), 0)"
-		"  FROM rflow.policies p",
+		"SELECT pg_catalog.hashtextextended(pg_catalog.concat_ws("
+		"           ' | ',"
+		"           (SELECT pg_catalog.string_agg(p::text, ' ' ORDER BY p.name)"
+		"              FROM rflow.policies p),"
+		"           (SELECT pg_catalog.string_agg(p::text, ' ' ORDER BY p.kind, p.name)"
+		"              FROM rflow_private.pauses p)), 0)",
+	.count = 0,
+};
+
+static struct db_statement load_paused_workflows = {
+	.sql =
+		"SELECT p.name, pg_catalog.format('workflow \"%s\" is paused by %s%s', p.name, p.paused_by,"
+		"                                 ': ' || p.reason)"
+		"  FROM rflow_private.pauses p"
+		" WHERE p.kind = 'workflow'",
 	.count = 0,
 };
 
@@ -119,6 +138,22 @@ read_account(struct relay_account *account, uint64 row)
 	account->has_low_balance = !isnull && db_numeric_word(&account->low_balance, &negative, value);
 	account->was_low = account->is_low = DatumGetBool(db_value(row, 9, NULL));
 	account->watched = DatumGetBool(db_value(row, 10, NULL));
+	account->paused_itself = DatumGetBool(db_value(row, 11, NULL));
+}
+
+static void
+read_paused_workflows(struct relay_process *process)
+{
+	uint64 rows = relay_fetch(process->config_context, &load_paused_workflows, NULL);
+	uint64 row;
+
+	process->paused_workflows = palloc(sizeof(struct relay_paused_workflow) * (rows + 1));
+	process->paused_workflow_count = (int) rows;
+	for (row = 0; row < rows; row++)
+	{
+		process->paused_workflows[row].name = db_text(row, 1);
+		process->paused_workflows[row].reason = db_text(row, 2);
+	}
 }
 
 static void
@@ -127,6 +162,7 @@ read_rules(struct relay_process *process)
 	bool isnull;
 	Datum hash;
 
+	read_paused_workflows(process);
 	process->policies = relay_read_policies(process->config_context, process->network, NULL);
 	(void) relay_fetch(process->config_context, &hash_rules, NULL);
 	hash = db_value(0, 1, &isnull);
@@ -213,6 +249,7 @@ relay_load_definitions(struct relay_process *process)
 	process->client = NULL;
 	process->account_count = process->top_up_count = 0;
 	process->policies = NULL;
+	process->paused_workflow_count = 0;
 	process->generation = 0;
 	process->has_genesis = false;
 	MemoryContextReset(process->config_context);

@@ -19,6 +19,8 @@
 #define CAP_RETRY_MS 5000
 #define REVERT_RETRY_MS 1000
 #define NODE_RETRY_MS 2000
+/* Resuming a workflow releases what waits for it at once; this is for what it has missed. */
+#define PAUSE_RETRY_MS (10 * 60 * 1000)
 /* How long an account waits for funds before it asks the chain again. */
 #define FUNDS_RETRY_MS 2000
 /* A replacement that is not yet old is left alone, whatever the node says of it. */
@@ -384,6 +386,18 @@ learnt_price(const struct planner *planner)
 	return process->learnt_until > planner->view->now ? &process->learnt : NULL;
 }
 
+/* Why a send waits while its workflow is paused; NULL: it is not. */
+static char *
+pause_of(const struct relay_process *process, const struct relay_candidate *candidate)
+{
+	int i;
+
+	for (i = 0; candidate->workflow != NULL && i < process->paused_workflow_count; i++)
+		if (strcmp(process->paused_workflows[i].name, candidate->workflow) == 0)
+			return process->paused_workflows[i].reason;
+	return NULL;
+}
+
 /* False when nothing behind it in the account may be signed either. */
 static bool
 plan_candidate(struct planner *planner, struct relay_candidate *candidate,
@@ -397,7 +411,13 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 	struct relay_order *made;
 	struct evm_word cost;
 	char *refusal = relay_policy_refusal(planner->process->policies, &subject);
+	char *pause = pause_of(planner->process, candidate);
 
+	if (pause != NULL)
+	{
+		hold(planner, candidate, PAUSE_RETRY_MS, pause);
+		return true;
+	}
 	if (refusal != NULL)
 	{
 		refuse(planner, candidate, "denied", refusal);

@@ -232,7 +232,7 @@ find_absent(const struct relay_process *process)
 	{
 		const struct relay_account *account = &process->accounts[i];
 
-		if (!account->paused && (account->key == NULL || !account->key->owned))
+		if (!account->paused_itself && (account->key == NULL || !account->key->owned))
 			return account;
 	}
 	return NULL;

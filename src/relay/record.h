@@ -25,7 +25,7 @@ struct relay_lock
 	bool locked; /* false: somebody else holds it, or it is gone */
 	enum relay_state state;
 	bool wanted; /* intent is 'send', it has not expired, nothing says that it can never run */
-	bool paused; /* its relayer is */
+	bool paused; /* its relayer or network is, or everything; while it is queued, its workflow */
 	bool held;   /* the block of the event that caused it was replaced: not to be signed first */
 };
 

@@ -3,7 +3,7 @@
  *	  Looks again at what waits for a window or a pause, once policies or pauses are others.
  *
  * Without it a limit that was raised would help only when the old one's time has come.  What is
- * still not allowed is held anew.  Rows that somebody has locked stay until their time.
+ * still not allowed is held anew; what a reorganisation holds (until infinity) is none of it.  Rows that somebody has locked stay until their time.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@ static struct db_statement release_held = {
 		"      FROM rflow_private.due d"
 		"      JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
 		"     WHERE d.kind = 'send' AND d.owner = ANY ($1) AND d.wake_at > $2"
-		"       AND t.state = 'queued' AND t.due_at = d.wake_at"
+		"       AND d.wake_at < 'infinity' AND t.state = 'queued' AND t.due_at = d.wake_at"
 		"     ORDER BY t.id"
 		"       FOR UPDATE OF t SKIP LOCKED), "
 		"gone AS ("

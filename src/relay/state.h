@@ -84,12 +84,20 @@ struct relay_told
 	struct evm_word balance;
 };
 
+/* A workflow whose queued sends are held, and what to say of it. */
+struct relay_paused_workflow
+{
+	char *name;
+	char *reason;
+};
+
 /* A row of rflow.relayers of this network. */
 struct relay_account
 {
 	char *name;
 	char *signer;
-	bool paused;
+	bool paused; /* it is, or its network, or everything */
+	bool paused_itself;
 	int max_in_flight;
 	bool has_cap;
 	struct evm_word cap; /* of the fee per gas */
@@ -220,8 +228,10 @@ struct relay_process
 	int top_up_count;
 	bool has_pools;                  /* relayers of the network are members of pools */
 	struct relay_policies *policies; /* NULL: none */
-	int64 rules;                     /* a hash of policies and pauses */
-	int64 released_rules;            /* … as they were when held sends were last released */
+	struct relay_paused_workflow *paused_workflows;
+	int paused_workflow_count;
+	int64 rules;          /* a hash of policies and pauses */
+	int64 released_rules; /* … as they were when held sends were last released */
 
 	/* In process_context, for the life of the process. */
 	MemoryContext process_context;
