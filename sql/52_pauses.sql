@@ -72,7 +72,7 @@ COMMENT ON COLUMN rflow.pauses.paused_by IS 'The role that did it';
 COMMENT ON COLUMN rflow.pauses.reason IS 'Why, as given';
 GRANT SELECT ON rflow.pauses TO PUBLIC;
 
-CREATE VIEW rflow_private.paused_things AS
+CREATE VIEW rflow_private.paused_things WITH (security_barrier) AS
 SELECT p.kind, p.name, p.since,
 	format('%s paused by %s%s', CASE p.kind WHEN 'all' THEN 'everything is' ELSE format('%s %s is', p.kind, p.name) END,
 		p.paused_by, ': ' || p.reason) AS what,

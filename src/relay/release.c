@@ -3,7 +3,8 @@
  *	  Looks again at what waits for a window or a pause, once policies or pauses are others.
  *
  * Without it a limit that was raised would help only when the old one's time has come.  What is
- * still not allowed is held anew; what a reorganisation holds (until infinity) is none of it.  Rows that somebody has locked stay until their time.
+ * still not allowed is held anew; what a reorganisation holds (until infinity) is none of it.
+ * Rows that somebody has locked stay until their time.
  */
 #include "postgres.h"
 
