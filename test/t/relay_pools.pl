@@ -73,6 +73,23 @@ is(paid(), join(' ', 1 .. 8, 11 .. 30), 'each was paid once');
 my ($of_a, $of_b) = by_relayer("pool = 'ab'") =~ /(\d+)/g;
 ok($of_a >= 5 && $of_b >= 5, "both members had a share: $of_a and $of_b");
 
+# Events, claimed by the watcher: one statement for all of a block, in the same commit as ever.
+$node->safe_psql('postgres', <<"SQL");
+INSERT INTO rflow.contracts (name, network, address, abi)
+VALUES ('deposits', 'local', '$token', rflow.abi('event Transfer(address indexed from, address indexed to, uint256 value)'));
+INSERT INTO rflow.workflows (name, trigger, filter, steps)
+VALUES ('events', rflow.on_event('deposits', 'Transfer'), \$\$ event.to = '$ACCOUNTS[4]' \$\$,
+        rflow.steps(rflow.send_transaction('pay', 'pool:ab', recipient => '''$SINK''', value => 'event.value + 1000', wait_for => 'none')));
+SELECT pg_stat_statements_reset();
+SQL
+poll_until($node, "SELECT cursor_id IS NOT NULL FROM rflow_private.subscriptions WHERE workflow = 'events'");
+$chain->transfer($token, $ACCOUNTS[4], $_) for 1 .. 10;
+poll_until($node, "SELECT count(*) FROM rflow.runs WHERE workflow = 'events' AND state = 'succeeded'", 10);
+cmp_ok(reads_of_pools(), '<=', $node->safe_psql('postgres', "SELECT count(DISTINCT block_number) FROM rflow.runs WHERE workflow = 'events'"), 'at most one statement for each block');
+all_settled($node);
+($of_a, $of_b) = by_relayer("value > 1000") =~ /(\d+)/g;
+ok($of_a >= 3 && $of_b >= 3, "both members had a share of the events: $of_a and $of_b");
+
 # Only b has tokens; a is paused: the simulation is that of b.
 $chain->wait_receipt($chain->transfer($token, $ACCOUNTS[2], '100'));
 $node->safe_psql('postgres', "UPDATE rflow.relayers SET paused = true WHERE name = 'a'");
@@ -100,7 +117,7 @@ poll_until($node, "SELECT bool_or(reason ~ 'insufficient funds') FROM rflow.tran
 $node->safe_psql('postgres', "UPDATE rflow.relayers SET paused = false");
 all_settled($node);
 is(by_relayer("idempotency_key LIKE 'payment 6%'"), 'b 3', 'what it cannot pay is paid by the other');
-is(paid(), join(' ', 1 .. 8, 11 .. 30, 41 .. 55, 61 .. 63), 'each was paid once');
+is(paid(), join(' ', 1 .. 8, 11 .. 30, 41 .. 55, 61 .. 63, 1001 .. 1010), 'each was paid once');
 is($node->safe_psql('postgres', "SELECT count(*) FROM rflow.transactions WHERE state <> 'confirmed'"), 0, 'all are confirmed');
 
 $node->stop;
