@@ -20,6 +20,12 @@
 #include "db/wake.h"
 #include "evm/hex.h"
 
+/* Is there a run that is to hear of it?  Most transactions do not make one wait. */
+#define RETURNING_WHETHER_TO_TELL \
+	" RETURNING run_id IS NOT NULL AND" \
+	"           rflow_private.relay_verdict(state, reverted," \
+	"               CASE wait_for WHEN 'none' THEN 'confirmed' ELSE wait_for END) <> 'pending'"
+
 static struct db_statement lock_transactions = {
 	.sql =
 		"SELECT t.id, t.state,"
@@ -90,7 +96,7 @@ static struct db_statement set_accepted = {
 		"UPDATE rflow_private.relayer_transactions"
 		"   SET state = 'broadcast', state_since = $2, broadcast_at = $2,"
 		"       reason = CASE WHEN intent <> 'send' OR error IS NOT NULL THEN reason END"
-		" WHERE id = $1 AND state = 'signed'",
+		" WHERE id = $1 AND state = 'signed'" RETURNING_WHETHER_TO_TELL,
 	.types = {INT8OID, TIMESTAMPTZOID},
 	.count = 2,
 };
@@ -102,12 +108,12 @@ static struct db_statement set_mined = {
 		"       block_hash = $4::rflow.hex, reverted = $5, gas_used = $6, effective_gas_price = $7,"
 		"       reason = $8, state_since = $9, mined_at = $9,"
 		"       broadcast_at = COALESCE(broadcast_at, $9),"
-		"       error = rflow_private.relay_failure($10, $11, $12)"
+		"       error = CASE WHEN $10 IS NOT NULL"
+		"                    THEN rflow_private.relay_failure($10, $11, $12) END"
 		" WHERE id = $1 AND state IN ('signed', 'broadcast', 'mined')"
-		"   AND NOT EXISTS (SELECT"
-		"                     FROM rflow_private.blocks b"
-		"                    WHERE b.network = t.network AND b.number = $3"
-		"                      AND b.hash <> $4::rflow.hex)",
+		"   AND COALESCE((SELECT b.hash = $4::rflow.hex"
+		"                   FROM rflow_private.blocks b"
+		"                  WHERE b.network = t.network AND b.number = $3), true)" RETURNING_WHETHER_TO_TELL,
 	.types = {INT8OID, BYTEAOID, INT8OID, BYTEAOID, BOOLOID, INT8OID, NUMERICOID, TEXTOID,
 			  TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 12,
@@ -129,7 +135,7 @@ static struct db_statement set_deep = {
 		"UPDATE rflow_private.relayer_transactions"
 		"   SET state = CASE WHEN reverted THEN 'failed' ELSE 'confirmed' END, state_since = $2,"
 		"       confirmed_at = CASE WHEN reverted THEN NULL ELSE $2 END"
-		" WHERE id = $1 AND state = 'mined'",
+		" WHERE id = $1 AND state = 'mined'" RETURNING_WHETHER_TO_TELL,
 	.types = {INT8OID, TIMESTAMPTZOID},
 	.count = 2,
 };
@@ -300,6 +306,14 @@ tell_runs(int64 id)
 	(void) db_execute(&tell_gone_on, parameters, NULL);
 }
 
+/* After a statement that returned whether there are any. */
+static void
+tell_waiting(int64 id)
+{
+	if (DatumGetBool(db_value(0, 1, NULL)))
+		tell_runs(id);
+}
+
 void
 relay_lock_transactions(struct relay_lock *locks, int count)
 {
@@ -383,7 +397,7 @@ relay_record_accepted(int64 id)
 	parameters[1] = now_datum();
 	if (db_execute(&set_accepted, parameters, NULL) == 0)
 		return false;
-	tell_runs(id);
+	tell_waiting(id);
 	return true;
 }
 
@@ -409,7 +423,7 @@ relay_record_mined(int64 id, const struct evm_hash *hash, const struct relay_rec
 	put_failure(&parameters[9], &nulls[9], failure);
 	if (db_execute(&set_mined, parameters, nulls) == 0)
 		return false;
-	tell_runs(id);
+	tell_waiting(id);
 	return true;
 }
 
@@ -433,8 +447,8 @@ relay_record_deep(int64 id, const struct relay_key *key, int64 chain_id, uint64 
 	parameters[1] = now_datum();
 	if (db_execute(&set_deep, parameters, NULL) == 0)
 		return false;
+	tell_waiting(id);
 	relay_settle_nonce(chain_id, &key->address, nonce);
-	tell_runs(id);
 	return true;
 }
 

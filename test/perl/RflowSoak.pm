@@ -125,6 +125,8 @@ INSERT INTO rflow.workflows (name, trigger, filter, steps) VALUES ('forward',
       args => \$\$ '$SINKS[1]', event.value \$\$, wait_for => 'confirmed')));
 SQL
 	poll_until($self->{node}, 'SELECT count(*) FROM rflow_private.cursors', 1);
+	# With the weak commit of this server the definitions themselves could be lost.
+	$self->{node}->safe_psql('postgres', 'CHECKPOINT');
 }
 
 =pod
