@@ -113,8 +113,7 @@ static struct db_statement set_mined = {
 		" WHERE id = $1 AND state IN ('signed', 'broadcast', 'mined')"
 		"   AND COALESCE((SELECT b.hash = $4::rflow.hex"
 		"                   FROM rflow_private.blocks b"
-		"                  WHERE b.network = t.network AND b.number = $3), true)"
-		RETURNING_WHETHER_TO_TELL,
+		"                  WHERE b.network = t.network AND b.number = $3), true)" RETURNING_WHETHER_TO_TELL,
 	.types = {INT8OID, BYTEAOID, INT8OID, BYTEAOID, BOOLOID, INT8OID, NUMERICOID, TEXTOID,
 			  TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 12,
