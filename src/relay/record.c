@@ -21,7 +21,7 @@
 #include "evm/hex.h"
 
 /* Is there a run that is to hear of it?  Most transactions do not make one wait. */
-#define RETURNING_WHETHER_TO_TELL \
+#define RETURNING_TELL \
 	" RETURNING run_id IS NOT NULL AND" \
 	"           rflow_private.relay_verdict(state, reverted," \
 	"               CASE wait_for WHEN 'none' THEN 'confirmed' ELSE wait_for END) <> 'pending'"
@@ -96,7 +96,7 @@ static struct db_statement set_accepted = {
 		"UPDATE rflow_private.relayer_transactions"
 		"   SET state = 'broadcast', state_since = $2, broadcast_at = $2,"
 		"       reason = CASE WHEN intent <> 'send' OR error IS NOT NULL THEN reason END"
-		" WHERE id = $1 AND state = 'signed'" RETURNING_WHETHER_TO_TELL,
+		" WHERE id = $1 AND state = 'signed'" RETURNING_TELL,
 	.types = {INT8OID, TIMESTAMPTZOID},
 	.count = 2,
 };
@@ -113,7 +113,7 @@ static struct db_statement set_mined = {
 		" WHERE id = $1 AND state IN ('signed', 'broadcast', 'mined')"
 		"   AND COALESCE((SELECT b.hash = $4::rflow.hex"
 		"                   FROM rflow_private.blocks b"
-		"                  WHERE b.network = t.network AND b.number = $3), true)" RETURNING_WHETHER_TO_TELL,
+		"                  WHERE b.network = t.network AND b.number = $3), true)" RETURNING_TELL,
 	.types = {INT8OID, BYTEAOID, INT8OID, BYTEAOID, BOOLOID, INT8OID, NUMERICOID, TEXTOID,
 			  TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 12,
@@ -135,7 +135,7 @@ static struct db_statement set_deep = {
 		"UPDATE rflow_private.relayer_transactions"
 		"   SET state = CASE WHEN reverted THEN 'failed' ELSE 'confirmed' END, state_since = $2,"
 		"       confirmed_at = CASE WHEN reverted THEN NULL ELSE $2 END"
-		" WHERE id = $1 AND state = 'mined'" RETURNING_WHETHER_TO_TELL,
+		" WHERE id = $1 AND state = 'mined'" RETURNING_TELL,
 	.types = {INT8OID, TIMESTAMPTZOID},
 	.count = 2,
 };
