@@ -19,6 +19,7 @@
 
 #include "db/datum.h"
 #include "db/statement.h"
+#include "db/wake.h"
 #include "evm/word.h"
 #include "relay/pool.h"
 #include "relay/record.h"
@@ -48,6 +49,15 @@ static struct db_statement find_movable = {
 		" WHERE t.pool IS NOT NULL AND t.state = 'queued' AND t.intent = 'send'"
 		" ORDER BY t.id",
 	.types = {TEXTARRAYOID},
+	.count = 1,
+};
+
+static struct db_statement find_one = {
+	.sql =
+		"SELECT t.id, t.relayer, t.pool, t.owner, t.value, t.gas_limit, t.max_fee_per_gas"
+		"  FROM rflow_private.relayer_transactions t"
+		" WHERE t.id = $1 AND t.pool IS NOT NULL AND t.state = 'queued' AND t.intent = 'send'",
+	.types = {INT8OID},
 	.count = 1,
 };
 
@@ -81,21 +91,14 @@ word_at(struct evm_word *out, uint64 row, int column)
 	return !isnull && db_numeric_word(out, &negative, value);
 }
 
+/* The rows of the last result. */
 static struct movable *
-read_movable(const char *const *relayers, int count, int *found)
+read_rows(int count)
 {
-	Datum *names = palloc(Max(count, 1) * sizeof(Datum));
-	Datum parameters[1];
-	struct movable *sends;
+	struct movable *sends = palloc0(Max(count, 1) * sizeof(struct movable));
 	int i;
 
 	for (i = 0; i < count; i++)
-		names[i] = CStringGetTextDatum(relayers[i]);
-	parameters[0] =
-		PointerGetDatum(construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT));
-	*found = (int) db_execute(&find_movable, parameters, NULL);
-	sends = palloc0(Max(*found, 1) * sizeof(struct movable));
-	for (i = 0; i < *found; i++)
 	{
 		struct movable *send = &sends[i];
 		bool isnull;
@@ -110,6 +113,21 @@ read_movable(const char *const *relayers, int count, int *found)
 		send->need.has_cap = word_at(&send->need.cap, i, 7);
 	}
 	return sends;
+}
+
+static struct movable *
+read_movable(const char *const *relayers, int count, int *found)
+{
+	Datum *names = palloc(Max(count, 1) * sizeof(Datum));
+	Datum parameters[1];
+	int i;
+
+	for (i = 0; i < count; i++)
+		names[i] = CStringGetTextDatum(relayers[i]);
+	parameters[0] =
+		PointerGetDatum(construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT));
+	*found = (int) db_execute(&find_movable, parameters, NULL);
+	return read_rows(*found);
 }
 
 /* The pool with the members marked that cannot sign; NULL when it is gone. */
@@ -135,15 +153,17 @@ find_pool(List **pools, const char *name, const char *const *relayers, int count
 	return pool;
 }
 
+/* Also to one that has to wait itself, where it cannot stay at all. */
 static bool
-move_send(struct relay_pool *pool, const struct movable *send)
+move_send(struct relay_pool *pool, const struct movable *send, bool cannot_stay)
 {
 	struct relay_member *member;
 	Datum parameters[4];
 	bool qualifies;
 
 	member = relay_pool_choose(pool, &send->need, &qualifies);
-	if (member == NULL || !qualifies || strcmp(member->relayer, send->relayer) == 0)
+	if (member == NULL || !(qualifies || cannot_stay) ||
+		strcmp(member->relayer, send->relayer) == 0)
 		return false;
 	parameters[0] = Int64GetDatum(send->id);
 	parameters[1] = CStringGetTextDatum(send->relayer);
@@ -181,11 +201,30 @@ relay_move_from(const char *const *relayers, int count, int *left)
 		struct relay_pool *pool = find_pool(&pools, sends[i].pool, relayers, count);
 
 		if (pool != NULL && locks[i].locked && locks[i].state == RELAY_QUEUED && locks[i].wanted &&
-			move_send(pool, &sends[i]))
+			move_send(pool, &sends[i], false))
 			moved++;
 	}
 	*left = found - moved;
 	return moved;
+}
+
+bool
+relay_move_denied(int64 id)
+{
+	List *pools = NIL;
+	Datum parameters[1];
+	struct relay_pool *pool;
+	struct movable *send;
+
+	parameters[0] = Int64GetDatum(id);
+	if (db_execute(&find_one, parameters, NULL) != 1)
+		return false;
+	send = read_rows(1);
+	pool = find_pool(&pools, send->pool, NULL, 0);
+	if (pool == NULL || !move_send(pool, send, true))
+		return false;
+	db_wake_at_commit(WAKE_RELAYERS);
+	return true;
 }
 
 /* Will this account sign nothing of what is queued for it? */

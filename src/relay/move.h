@@ -21,4 +21,10 @@ extern bool relay_move_queued(struct relay_process *process, TimestampTz now);
  */
 extern int relay_move_from(const char *const *relayers, int count, int *left);
 
+/*
+ * In the transaction that signs, which holds the row: its owner may not use its relayer any more.
+ * Gives it to a relayer of its pool that the owner may use; false where there is none.
+ */
+extern bool relay_move_denied(int64 id);
+
 #endif /* RELAY_MOVE_H */

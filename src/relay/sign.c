@@ -22,6 +22,7 @@
 #include "db/datum.h"
 #include "db/statement.h"
 #include "relay/load.h"
+#include "relay/move.h"
 #include "relay/policy_window.h"
 #include "relay/queue.h"
 
@@ -265,6 +266,9 @@ recheck_grants(struct relay_plan *plan)
 		if (order->dropped || order->candidate == NULL ||
 			relay_may_use(order->account->name, order->candidate->owner))
 			continue;
+		order->dropped = true;
+		if (relay_move_denied(order->candidate->id))
+			continue;
 		failure.message =
 			psprintf("role %s may not use relayer \"%s\" any more",
 					 GetUserNameFromId(order->candidate->owner, true) == NULL
@@ -272,7 +276,6 @@ recheck_grants(struct relay_plan *plan)
 						 : quote_identifier(GetUserNameFromId(order->candidate->owner, true)),
 					 order->account->name);
 		(void) relay_end_queued(order->candidate->id, RELAY_FAILED, failure.message, &failure);
-		order->dropped = true;
 	}
 }
 

@@ -182,6 +182,21 @@ SELECT t.idempotency_key, d.owner = t.relayer AS in_its_queue FROM rflow.transac
 SELECT rflow.cancel_transaction(id) FROM rflow.transactions WHERE idempotency_key = 'a1';
 SELECT count(*) FROM rflow_private.due d JOIN rflow.transactions t ON t.id = d.id::bigint WHERE t.idempotency_key = 'a1';
 
+-- A grant that is taken away: what was queued for a pool goes to a member that is still granted, what was not fails.
+DELETE FROM rflow_private.due; DELETE FROM rflow_private.relayer_transactions;
+DELETE FROM rflow_private.nonces; DELETE FROM rflow_private.relayer_attempts; DELETE FROM rflow_private.relayer_keys;
+SELECT pg_temp.sees(r, a::rflow.address, 1e18, 1e9) FROM (VALUES ('pools-a', '0x00000000000000000000000000000000000000aa'),
+	('pools-b', '0x00000000000000000000000000000000000000bb'), ('pools-c', '0x00000000000000000000000000000000000000cc')) v (r, a);
+SET ROLE pools_alice;
+SELECT pg_temp.pay('pooled', 1), pg_temp.pay('alone', 1, 'pools-a');
+RESET ROLE;
+DELETE FROM rflow.relayer_grants WHERE relayer = 'pools-a';
+SELECT rflow_private.relay_sign('pools-a', '0x00000000000000000000000000000000000000aa', 0);
+SELECT idempotency_key, relayer, state, reason FROM rflow.transactions ORDER BY id;
+DELETE FROM rflow.relayer_grants WHERE relayer <> 'pools-a';
+SELECT rflow_private.relay_sign('pools-b', '0x00000000000000000000000000000000000000bb', 0);
+SELECT idempotency_key, relayer, state, reason FROM rflow.transactions ORDER BY id;
+
 -- Who may see and change pools.
 SET ROLE pools_alice;
 SELECT * FROM rflow.relayer_pools;
