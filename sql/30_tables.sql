@@ -337,6 +337,9 @@ CREATE TABLE rflow_private.relayer_transactions (
 	mined_at timestamptz,
 	confirmed_at timestamptz,
 	valid_until timestamptz,
+	wanted_attempt integer,
+	replaces bigint,
+	replaced_by bigint,
 	CONSTRAINT relayer_transactions_idempotency_key UNIQUE (owner, idempotency_key)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 COMMENT ON TABLE rflow_private.relayer_transactions IS 'The outbox of chain transactions: what is wanted, and what chain and node know of it';
@@ -354,6 +357,9 @@ COMMENT ON COLUMN rflow_private.relayer_transactions.reverted IS 'NULL until it 
 COMMENT ON COLUMN rflow_private.relayer_transactions.due_at IS 'wake_at of its row in rflow_private.due while it is queued: with it the whole key of that row is known';
 COMMENT ON COLUMN rflow_private.relayer_transactions.error IS 'kind, message and data of a failure; set while a no-op is to take the nonce of a payload that can never run';
 
+COMMENT ON COLUMN rflow_private.relayer_transactions.wanted_attempt IS 'rflow.bump_transaction(): it is signed again until there is an attempt of this number';
+COMMENT ON COLUMN rflow_private.relayer_transactions.replaces IS 'The transaction in whose place, at whose nonce, it is to be mined (rflow.replace_transaction())';
+COMMENT ON COLUMN rflow_private.relayer_transactions.replaced_by IS 'The transaction that is to be mined in its place; set together with intent replace';
 COMMENT ON COLUMN rflow_private.relayer_transactions.valid_until IS 'No payload is signed or offered after it; then there is a row of rflow_private.due, too (kind expire)';
 
 -- A nonce is a debt: one row from the moment it is assigned, live until what mined at it is deep enough.
@@ -388,6 +394,7 @@ CREATE TABLE rflow_private.relayer_states (
 	chain_nonce bigint,
 	pending_nonce bigint,
 	observed_at timestamptz,
+	resumed_at timestamptz,
 	fee_per_gas numeric,
 	low_since timestamptz
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);

@@ -70,6 +70,46 @@ CREATE FUNCTION rflow.expire_transaction(id bigint, reason text DEFAULT NULL) RE
 COMMENT ON FUNCTION rflow.expire_transaction(bigint, text) IS
 	'Lets a transaction expire now, as its time would, and returns its state: expired when it was not signed; expiring when a no-op has to take its nonce first; its state when it is too late';
 
+CREATE FUNCTION rflow.bump_transaction(id bigint, max_fee_per_gas numeric DEFAULT NULL, reason text DEFAULT NULL) RETURNS text
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_bump_transaction';
+COMMENT ON FUNCTION rflow.bump_transaction(bigint, numeric, text) IS
+	'Has a transaction signed once more for a higher price as soon as its caps allow it; max_fee_per_gas is its own cap from now on. Returns bumping, or its state: one that is queued is looked at again at once';
+
+CREATE FUNCTION rflow.replace_transaction(
+		id bigint,
+		contract text,
+		function text,
+		args jsonb,
+		value numeric DEFAULT 0,
+		gas_limit bigint DEFAULT NULL,
+		max_fee_per_gas numeric DEFAULT NULL,
+		reason text DEFAULT NULL) RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_replace_call';
+COMMENT ON FUNCTION rflow.replace_transaction(bigint, text, text, jsonb, numeric, bigint, numeric, text) IS
+	'Another payload instead of that of a transaction: before it is signed it is changed; afterwards a transaction of its own competes for the nonce, and what mines decides. Returns the id of the one that has the payload';
+
+CREATE FUNCTION rflow.replace_transaction(
+		id bigint,
+		recipient rflow.address,
+		value numeric,
+		data rflow.hex,
+		gas_limit bigint DEFAULT NULL,
+		max_fee_per_gas numeric DEFAULT NULL,
+		reason text DEFAULT NULL) RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_replace_raw';
+COMMENT ON FUNCTION rflow.replace_transaction(bigint, rflow.address, numeric, rflow.hex, bigint, numeric, text) IS
+	'The same with these bytes';
+
+CREATE FUNCTION rflow.resume_transaction(id bigint, reason text DEFAULT NULL) RETURNS boolean
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_resume_transaction';
+COMMENT ON FUNCTION rflow.resume_transaction(bigint, text) IS
+	'Has a queued transaction that waits for a time looked at again at once; false when it does not wait for one. For operators';
+
+CREATE FUNCTION rflow.resume_relayer(relayer text, reason text DEFAULT NULL) RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_resume_relayer';
+COMMENT ON FUNCTION rflow.resume_relayer(text, text) IS
+	'Has a relayer look again at once at all that it holds or waits for; returns how many transactions waited for a time. For operators';
+
 CREATE FUNCTION rflow.adopt_account(relayer text, next_nonce bigint DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint
 	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_adopt_account';
 COMMENT ON FUNCTION rflow.adopt_account(text, bigint, text) IS
@@ -79,6 +119,10 @@ COMMENT ON FUNCTION rflow.adopt_account(text, bigint, text) IS
 CREATE FUNCTION rflow_private.relay_sign(relayer text, account rflow.address, first_nonce bigint) RETURNS integer
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_relay_sign';
 COMMENT ON FUNCTION rflow_private.relay_sign IS 'Assigns nonces to all that is queued, as the relayer process does, but signs nothing. Refused while the database is armed';
+
+CREATE FUNCTION rflow_private.relay_sign_replacement(id bigint) RETURNS integer
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_relay_sign_replacement';
+COMMENT ON FUNCTION rflow_private.relay_sign_replacement IS 'Signs nothing, but gives the nonce of a transaction that is to be replaced to its replacement, as the relayer process does. Refused while the database is armed';
 
 CREATE FUNCTION rflow_private.relay_record_accepted(id bigint) RETURNS boolean
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_relay_record_accepted';

@@ -11,11 +11,11 @@ SELECT t.id, t.relayer, t.pool, t.network, t.owner, t.idempotency_key, t.run_id,
 	t.block_number, t.reverted, t.gas_used, t.effective_gas_price, t.error,
 	t.wait_for, t.confirmations,
 	t.created_at, t.signed_at, t.broadcast_at, t.mined_at, t.confirmed_at,
-	t.valid_until
+	t.valid_until, t.replaces, t.replaced_by
 FROM rflow_private.relayer_transactions t
 WHERE rflow_private.may_see(t.owner);
 COMMENT ON VIEW rflow.transactions IS 'Chain transactions: what was wanted, where each is, why, and since when';
-COMMENT ON COLUMN rflow.transactions.id IS 'For rflow.cancel_transaction()';
+COMMENT ON COLUMN rflow.transactions.id IS 'For rflow.cancel_transaction() and the other verbs';
 COMMENT ON COLUMN rflow.transactions.relayer IS 'The relayer that sends it';
 COMMENT ON COLUMN rflow.transactions.pool IS 'The pool (rflow.relayer_pools) that it was queued for; NULL: the relayer was named';
 COMMENT ON COLUMN rflow.transactions.network IS 'The network it is sent on';
@@ -47,6 +47,8 @@ COMMENT ON COLUMN rflow.transactions.broadcast_at IS 'When a node first had it';
 COMMENT ON COLUMN rflow.transactions.mined_at IS 'When its receipt was first seen';
 COMMENT ON COLUMN rflow.transactions.confirmed_at IS 'When it was deep enough';
 COMMENT ON COLUMN rflow.transactions.valid_until IS 'When it expires: no payload of it is signed or offered after that; NULL: never';
+COMMENT ON COLUMN rflow.transactions.replaces IS 'The transaction whose nonce it is to take, with another payload (rflow.replace_transaction())';
+COMMENT ON COLUMN rflow.transactions.replaced_by IS 'The transaction that is to take its nonce; what is mined there decides';
 
 CREATE VIEW rflow.attempts WITH (security_barrier) AS
 SELECT a.transaction_id, a.chain_id, a.address, a.nonce, a.attempt, a.kind, a.transaction_hash,

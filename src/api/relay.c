@@ -230,7 +230,8 @@ api_check_policies(const struct relay_send *send)
 	struct relay_subject subject = relay_subject_of_send(send);
 	char *refusal;
 
-	if (policies == NULL || relay_has_key(send->owner, send->idempotency_key))
+	if (policies == NULL ||
+		(send->idempotency_key != NULL && relay_has_key(send->owner, send->idempotency_key)))
 		return;
 	refusal = relay_policy_denial(policies, &subject);
 	if (refusal != NULL)

@@ -47,19 +47,45 @@ static struct db_statement find_live = {
 	.count = 1,
 };
 
+static struct db_statement find_replacement = {
+	.sql =
+		"SELECT p.id, p.owner, t.chain_id, p.recipient, t.relayer, t.from_address, t.nonce,"
+		"       t.state, n.attempt"
+		"  FROM rflow_private.relayer_transactions t"
+		"  JOIN rflow_private.relayer_transactions p ON p.id = t.replaced_by"
+		" CROSS JOIN LATERAL (SELECT pg_catalog.max(a.attempt) AS attempt"
+		"                       FROM rflow_private.relayer_attempts a"
+		"                      WHERE a.chain_id = t.chain_id AND a.address = t.from_address"
+		"                        AND a.nonce = t.nonce) n"
+		" WHERE t.id = $1",
+	.types = {INT8OID},
+	.count = 1,
+};
+
 PG_FUNCTION_INFO_V1(rflow_relay_sign);
 PG_FUNCTION_INFO_V1(rflow_relay_move);
+PG_FUNCTION_INFO_V1(rflow_relay_sign_replacement);
 PG_FUNCTION_INFO_V1(rflow_relay_record_accepted);
 PG_FUNCTION_INFO_V1(rflow_relay_record_mined);
 PG_FUNCTION_INFO_V1(rflow_relay_record_unmined);
 PG_FUNCTION_INFO_V1(rflow_relay_record_deep);
+
+static void
+refuse_if_armed(void)
+{
+	if (db_is_armed())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("an armed database signs in its relayer process only")));
+}
 
 /* Bytes that no node takes, different for each nonce. */
 static const char *
 leave_unsigned(const struct relay_order *order, uint64 nonce, const struct relay_payload *payload,
 			   int64 chain_id, struct evm_bytes *raw, struct evm_hash *hash, void *context)
 {
-	char *text = psprintf("unsigned %lld %llu", (long long) chain_id, (unsigned long long) nonce);
+	char *text = psprintf("unsigned %lld %llu %s", (long long) chain_id, (unsigned long long) nonce,
+						  order->nonce == NULL ? "first" : "again");
 
 	raw->data = (const uint8 *) text;
 	raw->len = strlen(text);
@@ -105,10 +131,7 @@ rflow_relay_sign(PG_FUNCTION_ARGS)
 	uint64 row;
 	int count;
 
-	if (db_is_armed())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("an armed database signs in its relayer process only")));
+	refuse_if_armed();
 	key.address = *db_datum_address(PG_GETARG_DATUM(1));
 	key.latest = (uint64) PG_GETARG_INT64(2);
 	account.name = text_to_cstring(PG_GETARG_TEXT_PP(0));
@@ -145,6 +168,44 @@ rflow_relay_move(PG_FUNCTION_ARGS)
 	moved = relay_move_from(&relayer, 1, &left);
 	SPI_finish();
 	PG_RETURN_INT32(moved);
+}
+
+/* relay_sign_replacement(id): 1 when it was signed, 0 when there is nothing to sign */
+Datum
+rflow_relay_sign_replacement(PG_FUNCTION_ARGS)
+{
+	struct relay_key key = {0};
+	struct relay_account account = {0};
+	struct relay_candidate candidate = {0};
+	struct relay_attempt attempt = {0};
+	struct relay_nonce nonce = {0};
+	struct relay_order order = {0};
+	struct relay_plan plan = {0};
+	Datum parameters[1];
+	int count = 0;
+
+	refuse_if_armed();
+	SPI_connect();
+	parameters[0] = PG_GETARG_DATUM(0);
+	if (db_execute(&find_replacement, parameters, NULL) == 1)
+	{
+		account.name = db_text(0, 5);
+		account.key = &key;
+		key.address = *db_datum_address(db_value(0, 6, NULL));
+		nonce.transaction_id = PG_GETARG_INT64(0);
+		nonce.nonce = (uint64) db_int64(0, 7);
+		nonce.state = relay_state_from_name(db_text(0, 8));
+		attempt.number = (int) db_int64(0, 9);
+		nonce.attempts = &attempt;
+		nonce.attempt_count = 1;
+		fill_order(&order, &candidate, &account, 0);
+		order.nonce = &nonce;
+		plan.orders = &order;
+		plan.order_count = 1;
+		count = relay_sign_orders(&plan, db_int64(0, 3), -1, leave_unsigned, NULL);
+	}
+	SPI_finish();
+	PG_RETURN_INT32(count);
 }
 
 Datum

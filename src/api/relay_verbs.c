@@ -51,8 +51,58 @@ static struct db_statement set_next_nonce = {
 	.count = 4,
 };
 
+static struct db_statement find_paused = {
+	.sql =
+		"SELECT paused"
+		"  FROM rflow.relayers"
+		" WHERE name = $1",
+	.types = {TEXTOID, TIMESTAMPTZOID},
+	.count = 2,
+};
+
+/* Rows of transactions are locked first, as the relayer does. */
+static struct db_statement resume_all = {
+	.sql =
+		"WITH held AS ("
+		"    SELECT t.id, t.relayer, t.due_at"
+		"      FROM rflow_private.due d"
+		"      JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
+		"     WHERE d.kind = 'send' AND d.owner = $1 AND d.wake_at > '-infinity'"
+		"       AND d.wake_at < 'infinity' AND t.state = 'queued' AND t.relayer = $1"
+		"     ORDER BY t.id"
+		"       FOR UPDATE OF t SKIP LOCKED), "
+		"taken AS ("
+		"    DELETE FROM rflow_private.due d"
+		"     USING held h"
+		"     WHERE d.kind = 'send' AND d.owner = h.relayer AND d.wake_at = h.due_at"
+		"       AND d.id = pg_catalog.lpad(h.id::text, 19, '0')"
+		"    RETURNING h.id AS transaction_id, d.id), "
+		"moved AS ("
+		"    INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+		"    SELECT 'send', $1, '-infinity', id FROM taken) "
+		"UPDATE rflow_private.relayer_transactions t"
+		"   SET due_at = '-infinity', reason = NULL"
+		"  FROM taken"
+		" WHERE t.id = taken.transaction_id",
+	.types = {TEXTOID, TIMESTAMPTZOID},
+	.count = 2,
+};
+
+/* The process forgets for how long it wanted to wait. */
+static struct db_statement note_resumed = {
+	.sql =
+		"INSERT INTO rflow_private.relayer_states AS s (relayer, resumed_at)"
+		"VALUES ($1, $2)"
+		"    ON CONFLICT (relayer) DO UPDATE SET resumed_at = EXCLUDED.resumed_at",
+	.types = {TEXTOID, TIMESTAMPTZOID},
+	.count = 2,
+};
+
 PG_FUNCTION_INFO_V1(rflow_cancel_transaction);
 PG_FUNCTION_INFO_V1(rflow_expire_transaction);
+PG_FUNCTION_INFO_V1(rflow_bump_transaction);
+PG_FUNCTION_INFO_V1(rflow_resume_transaction);
+PG_FUNCTION_INFO_V1(rflow_resume_relayer);
 PG_FUNCTION_INFO_V1(rflow_adopt_account);
 
 char *
@@ -126,6 +176,105 @@ Datum
 rflow_expire_transaction(PG_FUNCTION_ARGS)
 {
 	return give_up(fcinfo, "expire_transaction", RELAY_INTENT_EXPIRE);
+}
+
+/* bump_transaction(id, max_fee_per_gas, reason) */
+Datum
+rflow_bump_transaction(PG_FUNCTION_ARGS)
+{
+	Oid caller = GetUserId();
+	bool operates = api_is_operator();
+	bool has_fee = !PG_ARGISNULL(1);
+	char *reason = api_text_or_null(fcinfo, 2);
+	struct db_identity_frame frame;
+	struct relay_target target;
+	struct evm_word fee;
+	const char *left_as;
+	char *detail = NULL;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (has_fee)
+	{
+		fee = api_amount_argument(fcinfo, 1, "max_fee_per_gas");
+		detail = psprintf("{\"max_fee_per_gas\": %s}", db_numeric_text(PG_GETARG_DATUM(1)));
+	}
+	api_begin_private(&frame);
+	api_lock_own_transaction(&target, PG_GETARG_INT64(0), caller, operates);
+	left_as = relay_want_bump(&target, has_fee ? &fee : NULL);
+	api_log_transaction("bump_transaction", &target, caller, reason, detail, left_as);
+	api_end_private(&frame);
+	PG_RETURN_TEXT_P(cstring_to_text(left_as));
+}
+
+/* resume_transaction(id, reason) */
+Datum
+rflow_resume_transaction(PG_FUNCTION_ARGS)
+{
+	Oid caller = GetUserId();
+	char *reason = api_text_or_null(fcinfo, 1);
+	struct db_identity_frame frame;
+	struct relay_target target;
+	bool resumed;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	api_require_operator("resume transactions");
+	api_begin_private(&frame);
+	api_lock_own_transaction(&target, PG_GETARG_INT64(0), caller, true);
+	resumed = relay_resume_queued(target.id);
+	api_log_transaction("resume_transaction", &target, caller, reason, NULL,
+						resumed ? "resumed" : relay_state_name(target.state));
+	api_end_private(&frame);
+	PG_RETURN_BOOL(resumed);
+}
+
+/* How many sends waited for a time. */
+static int64
+resume_relayer(const char *relayer)
+{
+	Datum parameters[2];
+	int64 resumed;
+
+	parameters[0] = CStringGetTextDatum(relayer);
+	parameters[1] = TimestampTzGetDatum(GetCurrentTimestamp());
+	if (db_execute(&find_paused, parameters, NULL) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("relayer \"%s\" does not exist", relayer)));
+	if (DatumGetBool(db_value(0, 1, NULL)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("relayer \"%s\" is paused", relayer),
+				 errhint("UPDATE rflow.relayers SET paused = false WHERE name = '%s'", relayer)));
+	resumed = (int64) db_execute(&resume_all, parameters, NULL);
+	(void) db_execute(&note_resumed, parameters, NULL);
+	db_wake_at_commit(WAKE_RELAYERS);
+	return resumed;
+}
+
+/* resume_relayer(relayer, reason) */
+Datum
+rflow_resume_relayer(PG_FUNCTION_ARGS)
+{
+	struct db_identity_frame frame;
+	struct relay_verb entry = {0};
+	char *relayer;
+	int64 resumed;
+
+	api_need_argument(fcinfo, 0, "relayer");
+	relayer = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	api_require_operator(psprintf("resume relayer \"%s\"", relayer));
+	entry.verb = "resume_relayer";
+	entry.subject = psprintf("relayer %s", relayer);
+	entry.caller = GetUserId();
+	entry.reason = api_text_or_null(fcinfo, 1);
+	api_begin_private(&frame);
+	resumed = resume_relayer(relayer);
+	entry.outcome = psprintf("%lld resumed", (long long) resumed);
+	relay_log_verb(&entry);
+	api_end_private(&frame);
+	PG_RETURN_INT64(resumed);
 }
 
 /* The chain's count, as the relayer has seen it last, unless the caller knows better. */

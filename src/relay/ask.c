@@ -69,32 +69,6 @@ struct questions
 	struct key_questions *keys;
 };
 
-bool
-relay_needs_noop(const struct relay_nonce *nonce)
-{
-	bool ended = nonce->state != RELAY_SIGNED && nonce->state != RELAY_BROADCAST &&
-		nonce->state != RELAY_MINED && nonce->state != RELAY_CONFIRMED;
-
-	return (!nonce->wanted || nonce->has_error || ended) && nonce->state != RELAY_MINED &&
-		!relay_newest(nonce)->noop;
-}
-
-bool
-relay_may_need_bump(const struct relay_process *process, const struct relay_nonce *nonce)
-{
-	const struct relay_attempt *newest = relay_newest(nonce);
-	int patience = nonce->account == NULL ? 0 : nonce->account->bump_blocks;
-
-	if (nonce->state == RELAY_MINED || nonce->account == NULL || nonce->account->paused)
-		return false;
-	if (newest->answered && newest->class == RELAY_FEE_TOO_LOW)
-		return true;
-	if (newest->answered && newest->class == RELAY_SLOT_TAKEN && nonce->attempt_count > 1)
-		return true;
-	return newest->broadcast_at != 0 && process->head_number >= 0 &&
-		process->head_number - newest->head_number >= patience;
-}
-
 static int
 ask(struct questions *questions, const char *method, const char *params)
 {
@@ -195,8 +169,9 @@ needs_counts(const struct relay_process *process, const struct questions *questi
 	for (i = 0; i < view->candidate_count; i++)
 		if (view->candidates[i].account->key == key)
 			return true;
-	for (i = 0; i < view->nonce_count && questions->receipts; i++)
-		if (view->nonces[i].key == key)
+	for (i = 0; i < view->nonce_count; i++)
+		if (view->nonces[i].key == key &&
+			(questions->receipts || view->nonces[i].replacement != NULL))
 			return true;
 	return false;
 }
@@ -218,24 +193,30 @@ ask_keys(struct relay_process *process, struct questions *questions, struct rela
 }
 
 static void
+ask_estimate(struct questions *questions, struct relay_candidate *candidate,
+			 const struct relay_key *key)
+{
+	if (candidate->gas_limit != 0 || !has_room(questions, 2 * candidate->data.len))
+		return;
+	resetStringInfo(&questions->text);
+	appendStringInfoChar(&questions->text, '[');
+	relay_put_call(&questions->text, &key->address,
+				   candidate->creates ? NULL : &candidate->recipient, &candidate->value,
+				   candidate->data);
+	appendStringInfoString(&questions->text, ",\"latest\"]");
+	candidate->estimate = ask(questions, "eth_estimateGas", questions->text.data);
+}
+
+static void
 ask_estimates(struct questions *questions, struct relay_view *view)
 {
 	int i;
 
 	for (i = 0; i < view->candidate_count; i++)
-	{
-		struct relay_candidate *candidate = &view->candidates[i];
-
-		if (candidate->gas_limit != 0 || !has_room(questions, 2 * candidate->data.len))
-			continue;
-		resetStringInfo(&questions->text);
-		appendStringInfoChar(&questions->text, '[');
-		relay_put_call(&questions->text, &candidate->account->key->address,
-					   candidate->creates ? NULL : &candidate->recipient, &candidate->value,
-					   candidate->data);
-		appendStringInfoString(&questions->text, ",\"latest\"]");
-		candidate->estimate = ask(questions, "eth_estimateGas", questions->text.data);
-	}
+		ask_estimate(questions, &view->candidates[i], view->candidates[i].account->key);
+	for (i = 0; i < view->nonce_count; i++)
+		if (view->nonces[i].replacement != NULL)
+			ask_estimate(questions, view->nonces[i].replacement, view->nonces[i].key);
 }
 
 /* A transfer to oneself costs more than 21,000 on some chains. */
@@ -592,5 +573,8 @@ relay_ask(struct relay_process *process, struct relay_view *view)
 	}
 	for (i = 0; i < view->candidate_count; i++)
 		read_estimate(&questions, &view->candidates[i]);
+	for (i = 0; i < view->nonce_count; i++)
+		if (view->nonces[i].replacement != NULL)
+			read_estimate(&questions, view->nonces[i].replacement);
 	return true;
 }

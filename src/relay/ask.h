@@ -25,9 +25,4 @@ extern bool relay_verify(struct relay_process *process, struct relay_view *view)
 /* Sends a batch; a failure sets the pace of the next tries and is shown in the status views. */
 extern bool relay_run(struct relay_process *process, struct rpc_batch *batch);
 
-/* Does the nonce need another payload: a no-op, or a better price? */
-extern bool relay_needs_noop(const struct relay_nonce *nonce);
-extern bool relay_may_need_bump(const struct relay_process *process,
-								const struct relay_nonce *nonce);
-
 #endif /* RELAY_ASK_H */

@@ -88,7 +88,8 @@ static bool
 may_go_out(const struct relay_nonce *nonce)
 {
 	return nonce->state != RELAY_MINED && nonce->finding != RELAY_FOUND &&
-		!relay_needs_noop(nonce) && (nonce->account == NULL || !nonce->account->paused);
+		!relay_needs_noop(nonce) && nonce->replacement == NULL &&
+		(nonce->account == NULL || !nonce->account->paused);
 }
 
 static TimestampTz

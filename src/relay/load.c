@@ -55,7 +55,10 @@ static struct db_statement load_due = {
 		"          FROM rflow_private.due d"
 		"         WHERE d.kind = 'expire' AND d.owner = $2"
 		"         ORDER BY d.wake_at, d.id"
-		"         LIMIT 1)"
+		"         LIMIT 1),"
+		"       (SELECT s.resumed_at"
+		"          FROM rflow_private.relayer_states s"
+		"         WHERE s.relayer = r.name)"
 		"  FROM pg_catalog.unnest($1) AS r (name)",
 	.types = {TEXTARRAYOID, TEXTOID},
 	.count = 2,
@@ -84,7 +87,8 @@ static struct db_statement load_live = {
 		"       a.max_fee_per_gas,"
 		"       a.max_priority_fee_per_gas, a.head_number, a.signed_at, a.broadcast_at,"
 		"       a.answer_class,"
-		"       a.answered_at, t.owner, t.workflow"
+		"       a.answered_at, t.owner, t.workflow, a.transaction_id, t.wanted_attempt, t.replaces,"
+		"       CASE WHEN t.intent = 'replace' THEN t.replaced_by END"
 		"  FROM rflow_private.nonces n"
 		" CROSS JOIN LATERAL (SELECT a.*"
 		"                       FROM rflow_private.relayer_attempts a"
@@ -98,6 +102,26 @@ static struct db_statement load_live = {
 		" WHERE n.chain_id = $1 AND NOT n.settled"
 		" ORDER BY n.address, n.nonce, a.attempt",
 	.types = {INT8OID},
+	.count = 1,
+};
+
+/* Those that live ones replace, and those that are queued to replace live ones. */
+static struct db_statement load_originals = {
+	.sql =
+		"SELECT id, state, block_number, block_hash"
+		"  FROM rflow_private.relayer_transactions"
+		" WHERE id = ANY ($1)",
+	.types = {INT8ARRAYOID},
+	.count = 1,
+};
+
+static struct db_statement load_replacements = {
+	.sql =
+		"SELECT t.id, t.relayer, t.owner, t.recipient, t.value, t.data, t.gas_limit,"
+		"       t.max_fee_per_gas, t.workflow"
+		"  FROM rflow_private.relayer_transactions t"
+		" WHERE t.id = ANY ($1) AND t.state = 'queued'",
+	.types = {INT8ARRAYOID},
 	.count = 1,
 };
 
@@ -263,6 +287,21 @@ names_of(struct relay_process *process, bool (*chosen)(struct relay_account *acc
 	return construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
+/* An operator wants it to look again at what it has put off. */
+static void
+resume(struct relay_process *process, TimestampTz resumed_at)
+{
+	int i;
+
+	if (resumed_at <= process->resumed_at)
+		return;
+	process->resumed_at = resumed_at;
+	process->retry_at = 0;
+	process->failures = 0;
+	for (i = 0; i < process->key_count; i++)
+		process->keys[i]->held_until = 0;
+}
+
 static void
 read_due(MemoryContext context, struct relay_process *process)
 {
@@ -284,6 +323,9 @@ read_due(MemoryContext context, struct relay_process *process)
 		account->first_due = isnull ? 0 : DatumGetTimestampTz(value);
 		value = db_value(row, 3, &isnull);
 		process->first_expiry = isnull ? 0 : DatumGetTimestampTz(value);
+		value = db_value(row, 4, &isnull);
+		if (!isnull)
+			resume(process, DatumGetTimestampTz(value));
 	}
 }
 
@@ -330,6 +372,7 @@ read_attempt(struct relay_attempt *attempt, uint64 row)
 	if (class != NULL)
 		attempt->class = relay_class_from_name(class);
 	attempt->answered_at = time_or_zero(row, 25);
+	attempt->transaction_id = db_int64(row, 28);
 }
 
 static void
@@ -352,6 +395,10 @@ read_nonce(struct relay_process *process, struct relay_nonce *nonce, struct rela
 		hash_at(&nonce->block_hash, row, 13);
 	nonce->owner = DatumGetObjectId(db_value(row, 26, NULL));
 	nonce->workflow = db_text(row, 27);
+	nonce->wanted_attempt = (int) number_or(row, 29, 0);
+	nonce->original.id = number_or(row, 30, 0);
+	nonce->original.block_number = -1;
+	nonce->replacement_id = number_or(row, 31, 0);
 	nonce->first_question = nonce->noop_question = -1;
 	nonce->finding = RELAY_NOTHING_ASKED;
 	if (nonce->state != RELAY_MINED)
@@ -412,6 +459,79 @@ read_candidate(struct relay_process *process, struct relay_candidate *candidate,
 	candidate->estimate = -1;
 }
 
+static ArrayType *
+ids_of(const struct relay_view *view, bool of_originals)
+{
+	Datum *ids = palloc(sizeof(Datum) * (view->nonce_count + 1));
+	int count = 0;
+	int i;
+
+	for (i = 0; i < view->nonce_count; i++)
+	{
+		int64 id = of_originals ? view->nonces[i].original.id : view->nonces[i].replacement_id;
+
+		if (id != 0)
+			ids[count++] = Int64GetDatum(id);
+	}
+	return construct_array(ids, count, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+}
+
+static void
+read_original(struct relay_view *view, uint64 row)
+{
+	int i;
+
+	for (i = 0; i < view->nonce_count; i++)
+	{
+		struct relay_original *original = &view->nonces[i].original;
+
+		if (original->id != db_int64(row, 1))
+			continue;
+		original->state = relay_state_from_name(db_text(row, 2));
+		original->block_number = number_or(row, 3, -1);
+		if (original->block_number >= 0)
+			hash_at(&original->block_hash, row, 4);
+	}
+}
+
+static void
+read_replacement(struct relay_process *process, struct relay_view *view, uint64 row)
+{
+	int i;
+
+	for (i = 0; i < view->nonce_count; i++)
+	{
+		struct relay_nonce *nonce = &view->nonces[i];
+
+		if (nonce->replacement_id != db_int64(row, 1) || nonce->account == NULL)
+			continue;
+		nonce->replacement = palloc0(sizeof(struct relay_candidate));
+		read_candidate(process, nonce->replacement, row);
+		nonce->replacement->account = nonce->account;
+	}
+}
+
+/* Only where there are any. */
+static void
+read_pairs(MemoryContext context, struct relay_process *process, struct relay_view *view)
+{
+	Datum parameters[1];
+	ArrayType *ids;
+	uint64 rows;
+	uint64 row;
+
+	ids = ids_of(view, true);
+	parameters[0] = PointerGetDatum(ids);
+	rows = ARR_NDIM(ids) == 0 ? 0 : relay_fetch(context, &load_originals, parameters);
+	for (row = 0; row < rows; row++)
+		read_original(view, row);
+	ids = ids_of(view, false);
+	parameters[0] = PointerGetDatum(ids);
+	rows = ARR_NDIM(ids) == 0 ? 0 : relay_fetch(context, &load_replacements, parameters);
+	for (row = 0; row < rows; row++)
+		read_replacement(process, view, row);
+}
+
 static bool
 may_sign(struct relay_account *account, int room)
 {
@@ -452,6 +572,7 @@ relay_load_view(struct relay_process *process, bool signing_held)
 	read_head(round, process, view->now);
 	read_due(round, process);
 	read_live(round, process, view);
+	read_pairs(round, process, view);
 	read_keys(round, process);
 	if (!signing_held)
 		read_candidates(round, process, view);

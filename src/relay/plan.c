@@ -192,6 +192,8 @@ wants_better_price(const struct planner *planner, const struct relay_nonce *nonc
 	const struct relay_price *price = &relay_highest(nonce)->price;
 	int64 age;
 
+	if (newest->number < nonce->wanted_attempt)
+		return true;
 	if (!TimestampDifferenceExceeds(newest->signed_at, planner->view->now, BUMP_MIN_AGE_MS))
 		return false;
 	if (newest->broadcast_at == 0)
@@ -255,6 +257,109 @@ plan_replacement(struct planner *planner, struct relay_nonce *nonce, bool noop)
 	made->gas_limit = noop ? Max(nonce->noop_gas, NOOP_GAS) : highest->gas_limit;
 }
 
+/* What waits stays in its place, and says why. */
+static void
+wait_to_compete(struct planner *planner, const struct relay_nonce *nonce, char *reason)
+{
+	(void) rule(planner, RELAY_SAY, nonce->replacement->id, reason);
+	relay_wake_by(planner->process, TimestampTzPlusMilliseconds(planner->view->now, NODE_RETRY_MS));
+}
+
+/* May it be signed at all?  One that never can is refused, and what it was to replace goes on. */
+static bool
+may_compete(struct planner *planner, const struct relay_nonce *nonce)
+{
+	struct relay_candidate *candidate = nonce->replacement;
+	struct relay_subject subject = relay_subject_of(candidate);
+	char *denial = relay_policy_refusal(planner->process->policies, &subject);
+
+	if (denial != NULL)
+		refuse(planner, candidate, "denied", denial);
+	else if (candidate->refusal == RELAY_REVERTS || candidate->refusal == RELAY_NEVER_VALID)
+		refuse(planner, candidate, relay_class_name(candidate->refusal),
+			   say("%s", candidate->refusal_text));
+	else if (candidate->refusal != RELAY_ACCEPTED)
+		wait_to_compete(planner, nonce,
+						say("its gas cannot be estimated: %s", candidate->refusal_text));
+	else if (nonce->account->max_gas_limit != 0 &&
+			 candidate->gas_limit > nonce->account->max_gas_limit)
+		refuse(planner, candidate, "denied",
+			   say("its gas limit of %lld is above the relayer's cap of %lld",
+				   (long long) candidate->gas_limit, (long long) nonce->account->max_gas_limit));
+	else
+		return candidate->gas_limit != 0;
+	return false;
+}
+
+/* In the place of what it replaces, what is outstanding must still be covered. */
+static bool
+can_pay(const struct planner *planner, const struct relay_nonce *nonce,
+		const struct relay_price *price)
+{
+	const struct relay_attempt *highest = relay_highest(nonce);
+	const struct relay_candidate *candidate = nonce->replacement;
+	struct evm_word sum = outstanding(planner->view, nonce->key);
+	struct evm_word former = cost_of(highest->gas_limit, &highest->price.max_fee, &nonce->value);
+	struct evm_word cost = cost_of(candidate->gas_limit, &price->max_fee, &candidate->value);
+
+	(void) evm_word_sub(&sum, &sum, &former);
+	return !evm_word_add(&cost, &cost, &sum) && evm_word_compare(&cost, &nonce->key->balance) <= 0;
+}
+
+/* The lowest of all caps on what a queued send offers. */
+static struct cap
+candidate_cap(struct planner *planner, const struct relay_account *account,
+			  const struct relay_candidate *candidate)
+{
+	struct relay_subject subject = relay_subject_of(candidate);
+	struct cap cap = {0};
+
+	if (account->has_cap)
+		lower_cap(&cap, &account->cap, NULL);
+	if (candidate->has_cap)
+		lower_cap(&cap, &candidate->cap, NULL);
+	lower_to_policies(planner, &cap, &subject);
+	return cap;
+}
+
+/* Another payload at the nonce of one that is to be replaced: what mines decides. */
+static void
+plan_competitor(struct planner *planner, struct relay_nonce *nonce)
+{
+	const struct relay_process *process = planner->process;
+	const struct relay_attempt *highest = relay_highest(nonce);
+	struct relay_candidate *candidate = nonce->replacement;
+	struct relay_price price;
+	struct relay_order *made;
+	struct cap cap;
+
+	if (!nonce->key->fresh || !may_compete(planner, nonce))
+		return;
+	cap = candidate_cap(planner, nonce->account, candidate);
+	if (!relay_price_bump(&price, &highest->price, &process->quote, relay_refusals(nonce),
+						  cap.set ? &cap.amount : NULL))
+	{
+		wait_to_compete(
+			planner, nonce,
+			say("held: to replace what offers %s wei per gas needs more than %s%s allows",
+				decimal(&highest->price.max_fee), cap.set ? "the cap" : "ten times the usual price",
+				of_policy(&cap)));
+		return;
+	}
+	if (!can_pay(planner, nonce, &price))
+	{
+		wait_to_compete(planner, nonce,
+						say("insufficient funds: the account has %s wei",
+							decimal(&nonce->key->balance)));
+		return;
+	}
+	made = order(planner, nonce->account, nonce->key);
+	made->nonce = nonce;
+	made->candidate = candidate;
+	made->price = price;
+	made->gas_limit = candidate->gas_limit;
+}
+
 static void
 plan_nonce(struct planner *planner, struct relay_nonce *nonce)
 {
@@ -267,7 +372,9 @@ plan_nonce(struct planner *planner, struct relay_nonce *nonce)
 		return;
 	if (!planner->process->has_quote)
 		return;
-	if (needs_noop)
+	if (nonce->replacement != NULL)
+		plan_competitor(planner, nonce);
+	else if (needs_noop)
 		plan_replacement(planner, nonce, true);
 	else if (wants_better_price(planner, nonce))
 		plan_replacement(planner, nonce, relay_newest(nonce)->noop);
@@ -406,7 +513,7 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 	struct relay_account *account = candidate->account;
 	const struct relay_quote *quote = &planner->process->quote;
 	struct relay_subject subject = relay_subject_of(candidate);
-	struct cap cap = {0};
+	struct cap cap;
 	struct relay_price price;
 	struct relay_order *made;
 	struct evm_word cost;
@@ -442,11 +549,7 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 				   (long long) candidate->gas_limit, (long long) account->max_gas_limit));
 		return true;
 	}
-	if (account->has_cap)
-		lower_cap(&cap, &account->cap, NULL);
-	if (candidate->has_cap)
-		lower_cap(&cap, &candidate->cap, NULL);
-	lower_to_policies(planner, &cap, &subject);
+	cap = candidate_cap(planner, account, candidate);
 	if (!relay_price_first(&price, quote, learnt_price(planner), cap.set ? &cap.amount : NULL))
 	{
 		hold(planner, candidate, CAP_RETRY_MS,

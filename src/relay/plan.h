@@ -11,13 +11,16 @@
 #include "relay/record.h"
 #include "relay/state.h"
 
-/* A payload to sign: a send's first one, or another one for a live nonce. */
+/*
+ * A payload to sign: a send's first one, or another one for a live nonce; with both candidate and
+ * nonce, the first one of a send that is to replace another at its nonce.
+ */
 struct relay_order
 {
 	struct relay_account *account;
 	struct relay_key *key;
-	struct relay_candidate *candidate; /* of a first payload, else NULL */
-	struct relay_nonce *nonce;         /* of another payload, else NULL */
+	struct relay_candidate *candidate; /* of a send's first payload, else NULL */
+	struct relay_nonce *nonce;         /* where there is one already, else NULL */
 	bool noop;
 	struct relay_price price;
 	int64 gas_limit;

@@ -27,6 +27,7 @@
 #include "db/datum.h"
 #include "db/statement.h"
 #include "db/wake.h"
+#include "evm/address.h"
 #include "evm/word.h"
 
 /* The columns of the tuplestore, in order. */
@@ -94,6 +95,22 @@ static struct db_statement find_by_key = {
 	.count = 2,
 };
 
+/* Did it have this payload before rflow.replace_transaction() changed it? */
+static struct db_statement find_former = {
+	.sql =
+		"SELECT"
+		"  FROM rflow_private.operator_log l"
+		" WHERE l.verb = 'replace_transaction'"
+		"   AND l.subject = pg_catalog.format('transaction %s', $1)"
+		"   AND (l.detail->'was'->>'recipient')::rflow.address"
+		"       IS NOT DISTINCT FROM $2::rflow.address"
+		"   AND (l.detail->'was'->>'value')::numeric = $3"
+		"   AND (l.detail->'was'->>'data')::rflow.hex = $4::rflow.hex"
+		" LIMIT 1",
+	.types = {INT8OID, TEXTOID, NUMERICOID, BYTEAOID},
+	.count = 4,
+};
+
 static struct db_statement find_grants = {
 	.sql =
 		"SELECT g.grantee, r.expires_in"
@@ -104,11 +121,23 @@ static struct db_statement find_grants = {
 	.count = 1,
 };
 
+/* What has become of a transaction that was replaced is what became of its replacement. */
+static struct db_statement look_at_replacement = {
+	.sql =
+		"SELECT n.id"
+		"  FROM rflow_private.relayer_transactions t"
+		"  JOIN rflow_private.relayer_transactions n ON n.id = t.replaced_by"
+		" WHERE t.id = $1 AND (t.state = 'replaced' OR n.state IN ('mined', 'confirmed'))"
+		"   FOR SHARE OF t, n",
+	.types = {INT8OID},
+	.count = 1,
+};
+
 static struct db_statement look_at = {
 	.sql =
 		"SELECT state, reason, error::text, transaction_hash, block_number, block_hash, gas_used,"
 		"       rflow_private.relay_verdict(state, reverted, wait_for),"
-		"       signed_at, broadcast_at, mined_at, confirmed_at"
+		"       signed_at, broadcast_at, mined_at, confirmed_at, replaced_by IS NOT NULL"
 		"  FROM rflow_private.relayer_transactions"
 		" WHERE id = $1"
 		"   FOR SHARE",
@@ -241,6 +270,24 @@ relay_has_key(Oid owner, const char *idempotency_key)
 	return db_execute(&find_by_key, parameters, NULL) > 0;
 }
 
+static bool
+was_replaced(int64 id, const struct relay_send *send)
+{
+	char recipient[EVM_ADDRESS_TEXT_BYTES];
+	Datum parameters[4] = {0};
+	char nulls[] = "    ";
+
+	parameters[0] = Int64GetDatum(id);
+	evm_address_format(recipient, &send->recipient);
+	if (send->creates)
+		nulls[1] = 'n';
+	else
+		parameters[1] = CStringGetTextDatum(recipient);
+	parameters[2] = db_word_numeric(&send->value, false);
+	parameters[3] = db_hex_datum(send->data.data, send->data.len);
+	return db_execute(&find_former, parameters, nulls) > 0;
+}
+
 /* The row that has the key already must want the same; of a pool, whatever member it went to. */
 static void
 adopt_duplicate(struct relay_send *send)
@@ -251,6 +298,8 @@ adopt_duplicate(struct relay_send *send)
 	bool negative;
 	bool creates;
 	Datum recipient;
+	char *relayer;
+	int64 id;
 	bool same;
 
 	parameters[0] = ObjectIdGetDatum(send->owner);
@@ -262,21 +311,22 @@ adopt_duplicate(struct relay_send *send)
 						send->idempotency_key)));
 	recipient = db_value(0, 3, &creates);
 	wanted = send->pool == NULL ? send->relayer : psprintf("pool:%s", send->pool);
-	same = strcmp(db_text(0, 2), wanted) == 0 && creates == send->creates &&
-		db_numeric_word(&value, &negative, db_value(0, 4, NULL)) &&
+	id = db_int64(0, 1);
+	relayer = db_text(0, 6);
+	same = creates == send->creates && db_numeric_word(&value, &negative, db_value(0, 4, NULL)) &&
 		evm_word_compare(&value, &send->value) == 0 &&
 		same_bytes(db_datum_hex(db_value(0, 5, NULL)), send->data) &&
 		(creates ||
 		 memcmp(db_datum_address(recipient), &send->recipient, sizeof(struct evm_address)) == 0);
-	if (!same)
+	if (strcmp(db_text(0, 2), wanted) != 0 || (!same && !was_replaced(id, send)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("idempotency key \"%s\" already stands for another transaction",
 						send->idempotency_key),
 				 errdetail("Transaction %lld has another relayer, recipient, value or data.",
-						   (long long) db_int64(0, 1))));
-	send->id = db_int64(0, 1);
-	send->relayer = db_text(0, 6);
+						   (long long) id)));
+	send->id = id;
+	send->relayer = relayer;
 	send->duplicate = true;
 }
 
@@ -483,6 +533,13 @@ relay_look(int64 id, struct relay_outcome *out)
 	parameters[0] = Int64GetDatum(id);
 	if (db_execute(&look_at, parameters, NULL) != 1)
 		return false;
+	if (DatumGetBool(db_value(0, 13, NULL)))
+	{
+		if (db_execute(&look_at_replacement, parameters, NULL) == 1)
+			parameters[0] = Int64GetDatum(db_int64(0, 1));
+		if (db_execute(&look_at, parameters, NULL) != 1)
+			return false;
+	}
 	out->state = db_text(0, 1);
 	out->reason = db_text(0, 2);
 	out->error = db_text(0, 3);

@@ -55,13 +55,26 @@ static struct db_statement end_queued = {
 		"       SET state = $2, reason = $3, state_since = $4,"
 		"           error = rflow_private.relay_failure($5, $6, $7)"
 		"     WHERE id = $1 AND state = 'queued'"
-		"    RETURNING relayer, due_at, id) "
-		"DELETE FROM rflow_private.due d"
-		" USING ended e"
-		" WHERE d.kind = 'send' AND d.owner = e.relayer AND d.wake_at = e.due_at"
-		"   AND d.id = pg_catalog.lpad(e.id::text, 19, '0')",
+		"    RETURNING relayer, due_at, id, replaces), "
+		"taken AS ("
+		"    DELETE FROM rflow_private.due d"
+		"     USING ended e"
+		"     WHERE d.kind = 'send' AND d.owner = e.relayer AND d.wake_at = e.due_at"
+		"       AND d.id = pg_catalog.lpad(e.id::text, 19, '0')) "
+		"SELECT replaces FROM ended",
 	.types = {INT8OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID},
 	.count = 7,
+};
+
+/* What was to be replaced by one that is not to be any more goes on as it was. */
+static struct db_statement stop_replacing = {
+	.sql =
+		"UPDATE rflow_private.relayer_transactions"
+		"   SET intent = 'send', replaced_by = NULL,"
+		"       reason = CASE WHEN state IN ('signed', 'broadcast') THEN NULL ELSE reason END"
+		" WHERE id = $1 AND intent = 'replace' AND replaced_by = $2",
+	.types = {INT8OID, INT8OID},
+	.count = 2,
 };
 
 static struct db_statement hold_queued = {
@@ -76,7 +89,7 @@ static struct db_statement hold_queued = {
 		"    INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
 		"    SELECT 'send', owner, $2, id FROM held) "
 		"UPDATE rflow_private.relayer_transactions"
-		"   SET due_at = $2, reason = $3"
+		"   SET due_at = CASE WHEN replaces IS NULL THEN $2 END, reason = $3"
 		" WHERE id = $1 AND state = 'queued'",
 	.types = {INT8OID, TIMESTAMPTZOID, TEXTOID},
 	.count = 3,
@@ -224,6 +237,7 @@ static struct db_statement tell_gone_on = {
 		"   SET after = pg_catalog.concat_ws(': ', t.step, t.state, t.reason)"
 		"  FROM rflow_private.relayer_transactions t"
 		" WHERE t.id = $1 AND t.wait_for = 'none' AND r.id = t.run_id"
+		"   AND (t.state <> 'replaced' OR t.replaced_by IS NULL)"
 		"   AND rflow_private.relay_verdict(t.state, t.reverted, 'confirmed') = 'without_effect'",
 	.types = {INT8OID},
 	.count = 1,
@@ -321,15 +335,17 @@ relay_lock_transactions(struct relay_lock *locks, int count)
 	Datum parameters[1];
 	uint64 rows;
 	uint64 row;
+	int wanted = 0;
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
 		locks[i].locked = false;
-		ids[i] = Int64GetDatum(locks[i].id);
+		if (locks[i].id != 0)
+			ids[wanted++] = Int64GetDatum(locks[i].id);
 	}
 	parameters[0] = PointerGetDatum(
-		construct_array(ids, count, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+		construct_array(ids, wanted, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 	rows = db_execute(&lock_transactions, parameters, NULL);
 	for (row = 0; row < rows; row++)
 	{
@@ -354,6 +370,7 @@ relay_end_queued(int64 id, enum relay_state state, const char *reason,
 {
 	Datum parameters[7];
 	char nulls[] = "       ";
+	bool isnull;
 
 	parameters[0] = Int64GetDatum(id);
 	parameters[1] = CStringGetTextDatum(relay_state_name(state));
@@ -362,6 +379,14 @@ relay_end_queued(int64 id, enum relay_state state, const char *reason,
 	put_failure(&parameters[4], &nulls[4], failure);
 	if (db_execute(&end_queued, parameters, nulls) == 0)
 		return false;
+	(void) db_value(0, 1, &isnull);
+	if (!isnull)
+	{
+		parameters[0] = Int64GetDatum(db_int64(0, 1));
+		parameters[1] = Int64GetDatum(id);
+		(void) db_execute(&stop_replacing, parameters, NULL);
+		db_wake_at_commit(WAKE_RELAYERS);
+	}
 	tell_runs(id);
 	return true;
 }

@@ -21,7 +21,7 @@ struct relay_failure
 /* A transaction that is to be changed, and what it is like once it is locked. */
 struct relay_lock
 {
-	int64 id;
+	int64 id;    /* 0: none */
 	bool locked; /* false: somebody else holds it, or it is gone */
 	enum relay_state state;
 	bool wanted; /* intent is 'send', it has not expired, nothing says that it can never run */
@@ -35,7 +35,10 @@ struct relay_lock
  */
 extern void relay_lock_transactions(struct relay_lock *locks, int count);
 
-/* queued → failed, cancelled or expired: no nonce was assigned.  Takes it out of the queue. */
+/*
+ * queued → failed, cancelled or expired: no nonce was assigned.  Takes it out of the queue; what it
+ * was to replace goes on.
+ */
 extern bool relay_end_queued(int64 id, enum relay_state state, const char *reason,
 							 const struct relay_failure *failure);
 

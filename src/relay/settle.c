@@ -23,12 +23,32 @@
 
 /* When a row that somebody holds is looked at again. */
 #define LOCKED_RETRY_MS 100
+#define LOCKS_PER_NONCE 3
 
 static bool
 has_ended(enum relay_state state)
 {
 	return state == RELAY_FAILED || state == RELAY_EXPIRED || state == RELAY_CANCELLED ||
 		state == RELAY_REPLACED;
+}
+
+/*
+ * Something else than the transaction that it replaces has the nonce for good, so that one ends
+ * with it; and so does one that was to replace it and was not signed.
+ */
+static void
+end_partners(const struct relay_nonce *nonce, const char *reason,
+			 const struct relay_failure *failure)
+{
+	if (nonce->original.state == RELAY_MINED)
+		(void) relay_record_unmined(nonce->original.id, reason);
+	if (nonce->original.id != 0)
+		(void) relay_record_superseded(nonce->original.id,
+									   nonce->finding == RELAY_FOUND ? &nonce->receipt : NULL,
+									   reason, failure);
+	if (nonce->replacement != NULL)
+		(void) relay_end_queued(nonce->replacement->id, RELAY_CANCELLED,
+								psprintf("without effect: %s", reason), NULL);
 }
 
 /* ---- a receipt ---------------------------------------------------------- */
@@ -46,6 +66,7 @@ settle_noop(struct relay_process *process, struct relay_nonce *nonce)
 		return;
 	}
 	(void) relay_record_superseded(nonce->transaction_id, &nonce->receipt, reason, NULL);
+	end_partners(nonce, reason, NULL);
 	relay_settle_nonce(process->chain_id, &nonce->key->address, nonce->nonce);
 }
 
@@ -64,22 +85,60 @@ record_mined(struct relay_process *process, struct relay_nonce *nonce)
 		failure.message = nonce->revert_text == NULL ? "reverted" : nonce->revert_text;
 		failure.data = nonce->revert_data;
 	}
-	if (!relay_record_mined(nonce->transaction_id, &nonce->attempts[receipt->attempt].hash, receipt,
-							failure.message, receipt->reverted ? &failure : NULL))
+	if (!relay_record_mined(nonce->attempts[receipt->attempt].transaction_id,
+							&nonce->attempts[receipt->attempt].hash, receipt, failure.message,
+							receipt->reverted ? &failure : NULL))
 		return false;
-	nonce->state = RELAY_MINED;
+	if (!relay_original_won(nonce))
+		nonce->state = RELAY_MINED;
 	process->progress = true;
 	return true;
+}
+
+/* The payload of the send itself, or of the one that it was to replace. */
+static void
+settle_payload(struct relay_process *process, struct relay_nonce *nonce)
+{
+	bool original = relay_original_won(nonce);
+	int64 winner = original ? nonce->original.id : nonce->transaction_id;
+	int64 block = nonce->receipt.block_number;
+	char *reason = psprintf("transaction %lld is in block %lld at its nonce", (long long) winner,
+							(long long) block);
+
+	if (!original && nonce->original.state == RELAY_MINED)
+		(void) relay_record_unmined(nonce->original.id, reason);
+	if (!record_mined(process, nonce))
+	{
+		process->ask_again = true;
+		return;
+	}
+	if (!relay_is_deep(process, nonce))
+	{
+		if (original)
+			relay_record_reason(nonce->transaction_id, reason);
+		return;
+	}
+	(void) relay_record_deep(winner, nonce->key, process->chain_id, nonce->nonce);
+	if (original)
+		(void) relay_record_superseded(nonce->transaction_id, &nonce->receipt,
+									   psprintf("without effect: %s", reason), NULL);
+	else
+		end_partners(nonce, reason, NULL);
 }
 
 /* It was given up for its nonce, and a deep reorganisation let it run after all. */
 static void
 report_late_effect(struct relay_process *process, const struct relay_nonce *nonce)
 {
+	bool original = relay_original_won(nonce);
+	enum relay_state state = original ? nonce->original.state : nonce->state;
+	int64 id = original ? nonce->original.id : nonce->transaction_id;
+
+	if (!has_ended(state) || nonce->receipt.reverted)
+		return;
 	relay_record_incident("late-effect", process->network,
-						  psprintf("transaction %lld", (long long) nonce->transaction_id),
-						  psprintf("it was %s, and is in block %lld now",
-								   relay_state_name(nonce->state),
+						  psprintf("transaction %lld", (long long) id),
+						  psprintf("it was %s, and is in block %lld now", relay_state_name(state),
 								   (long long) nonce->receipt.block_number),
 						  "A reorganisation deeper than the confirmations has undone what ended "
 						  "it. Compare with what was sent instead, and raise the network's "
@@ -99,7 +158,7 @@ settle_found(struct relay_process *process, struct relay_nonce *nonce)
 		/* Looked at again after a reorganisation: it is where it was. */
 		if (!relay_is_deep(process, nonce))
 			return;
-		if (has_ended(nonce->state) && !noop && !nonce->receipt.reverted)
+		if (!noop)
 			report_late_effect(process, nonce);
 		relay_record_block(nonce->transaction_id, &nonce->receipt);
 		relay_settle_nonce(process->chain_id, &nonce->key->address, nonce->nonce);
@@ -107,11 +166,8 @@ settle_found(struct relay_process *process, struct relay_nonce *nonce)
 	}
 	if (noop)
 		settle_noop(process, nonce);
-	else if (!record_mined(process, nonce))
-		process->ask_again = true;
-	else if (relay_is_deep(process, nonce))
-		(void) relay_record_deep(nonce->transaction_id, nonce->key, process->chain_id,
-								 nonce->nonce);
+	else
+		settle_payload(process, nonce);
 }
 
 /* ---- no receipt --------------------------------------------------------- */
@@ -119,9 +175,16 @@ settle_found(struct relay_process *process, struct relay_nonce *nonce)
 static void
 settle_vanished(struct relay_nonce *nonce)
 {
-	if (!relay_record_unmined(nonce->transaction_id,
-							  psprintf("block %lld, which held it, is not on the chain any more",
-									   (long long) nonce->block_number)))
+	int64 number = nonce->block_number >= 0 ? nonce->block_number : nonce->original.block_number;
+	char *reason =
+		psprintf("block %lld, which held it, is not on the chain any more", (long long) number);
+
+	if (nonce->original.state == RELAY_MINED)
+	{
+		(void) relay_record_unmined(nonce->original.id, reason);
+		nonce->send_again = true;
+	}
+	if (!relay_record_unmined(nonce->transaction_id, reason))
 		return;
 	nonce->state = RELAY_BROADCAST;
 	nonce->block_number = -1;
@@ -196,6 +259,7 @@ settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
 	failure.message = describe_use(nonce);
 	if (!relay_record_superseded(nonce->transaction_id, NULL, failure.message, &failure))
 		return;
+	end_partners(nonce, failure.message, &failure);
 	relay_settle_nonce(process->chain_id, &key->address, nonce->nonce);
 	evm_address_format(account, &key->address);
 	relay_record_incident("foreign-nonce", process->network,
@@ -285,6 +349,36 @@ settle_nonce(struct relay_process *process, const struct relay_view *view,
 		settle_suspect(process, nonce);
 }
 
+/* Of each nonce: its transaction, the one that this replaces, the one that is to replace it. */
+static struct relay_lock *
+lock_all(const struct relay_view *view)
+{
+	struct relay_lock *locks =
+		palloc0(sizeof(struct relay_lock) * (LOCKS_PER_NONCE * view->nonce_count + 1));
+	int i;
+
+	for (i = 0; i < view->nonce_count; i++)
+	{
+		const struct relay_nonce *nonce = &view->nonces[i];
+		struct relay_lock *own = &locks[LOCKS_PER_NONCE * i];
+
+		own[0].id = nonce->transaction_id;
+		own[1].id = nonce->original.id;
+		own[2].id = nonce->replacement == NULL ? 0 : nonce->replacement->id;
+	}
+	relay_lock_transactions(locks, LOCKS_PER_NONCE * view->nonce_count);
+	return locks;
+}
+
+/* All that the nonce concerns, and as they were when the view was loaded. */
+static bool
+is_locked(const struct relay_nonce *nonce, const struct relay_lock *own)
+{
+	return own[0].locked && own[0].state == nonce->state &&
+		(own[1].id == 0 || (own[1].locked && own[1].state == nonce->original.state)) &&
+		(own[2].id == 0 || (own[2].locked && own[2].state == RELAY_QUEUED));
+}
+
 bool
 relay_settle(struct relay_process *process, struct relay_view *view)
 {
@@ -296,13 +390,10 @@ relay_settle(struct relay_process *process, struct relay_view *view)
 	DB_CRASH_POINT("relay-after-receipt");
 	if (!process->begin(process->context, "relayer: receipts"))
 		return false;
-	locks = palloc0(sizeof(struct relay_lock) * (view->nonce_count + 1));
-	for (i = 0; i < view->nonce_count; i++)
-		locks[i].id = view->nonces[i].transaction_id;
-	relay_lock_transactions(locks, view->nonce_count);
+	locks = lock_all(view);
 	for (i = 0; i < view->nonce_count; i++)
 	{
-		if (locks[i].locked && locks[i].state == view->nonces[i].state)
+		if (is_locked(&view->nonces[i], &locks[LOCKS_PER_NONCE * i]))
 			settle_nonce(process, view, &view->nonces[i]);
 		else
 		{

@@ -142,7 +142,37 @@ static struct db_statement mark_replaced = {
 		"                  ELSE pg_catalog.format('signed again for more: attempt %s', s.attempt)"
 		"                END"
 		"  FROM rflow_signed s"
-		" WHERE t.id = s.transaction_id AND s.attempt > 1",
+		" WHERE t.id = s.transaction_id AND s.attempt > 1 AND t.state <> 'queued'",
+};
+
+/* A send that takes the nonce of the one that it replaces; both stay, linked. */
+static struct db_statement mark_competing = {
+	.sql =
+		"WITH marked AS ("
+		"    UPDATE rflow_private.relayer_transactions t"
+		"       SET state = 'signed', reason = NULL, state_since = s.signed_at,"
+		"           from_address = s.address, nonce = s.nonce,"
+		"           transaction_hash = s.transaction_hash, signed_at = s.signed_at"
+		"      FROM rflow_signed s"
+		"     WHERE t.id = s.transaction_id AND s.attempt > 1 AND t.state = 'queued'"
+		"       AND t.intent = 'send'"
+		"    RETURNING t.id, t.replaces), "
+		"told AS ("
+		"    UPDATE rflow_private.relayer_transactions o"
+		"       SET reason = pg_catalog.format('transaction %s competes for its nonce: what mines"
+		" decides', m.id)"
+		"      FROM marked m"
+		"     WHERE o.id = m.replaces) "
+		"SELECT id FROM marked",
+};
+
+static struct db_statement hand_over_nonces = {
+	.sql =
+		"UPDATE rflow_private.nonces n"
+		"   SET transaction_id = s.transaction_id"
+		"  FROM rflow_signed s"
+		" WHERE s.attempt > 1 AND n.chain_id = s.chain_id AND n.address = s.address"
+		"   AND n.nonce = s.nonce AND n.transaction_id <> s.transaction_id AND NOT n.settled",
 };
 
 struct first_payload
@@ -166,6 +196,7 @@ struct signing
 	struct first_payload *firsts;  /* first payloads among what was signed */
 	int first;
 	int again;
+	int competing; /* first payloads at the nonce of another send */
 };
 
 static TupleDesc
@@ -214,6 +245,13 @@ transaction_of(const struct relay_order *order)
 	return order->candidate != NULL ? order->candidate->id : order->nonce->transaction_id;
 }
 
+/* The first payload of a send at the nonce of the one that it replaces. */
+static bool
+competes(const struct relay_order *order)
+{
+	return order->candidate != NULL && order->nonce != NULL;
+}
+
 /*
  * What users may have changed since the view was loaded, and which rows they hold at this
  * moment.
@@ -221,14 +259,20 @@ transaction_of(const struct relay_order *order)
 static void
 lock_and_recheck(struct relay_plan *plan)
 {
-	int count = plan->order_count + plan->ruling_count;
+	int count = 2 * plan->order_count + plan->ruling_count;
 	struct relay_lock *locks = palloc0(sizeof(struct relay_lock) * (count + 1));
+	struct relay_lock *ruled = locks + plan->order_count;
+	struct relay_lock *replaced = ruled + plan->ruling_count;
 	int i;
 
 	for (i = 0; i < plan->order_count; i++)
+	{
 		locks[i].id = transaction_of(&plan->orders[i]);
+		if (competes(&plan->orders[i]))
+			replaced[i].id = plan->orders[i].nonce->transaction_id;
+	}
 	for (i = 0; i < plan->ruling_count; i++)
-		locks[plan->order_count + i].id = plan->rulings[i].id;
+		ruled[i].id = plan->rulings[i].id;
 	relay_lock_transactions(locks, count);
 	for (i = 0; i < plan->order_count; i++)
 	{
@@ -236,7 +280,7 @@ lock_and_recheck(struct relay_plan *plan)
 		enum relay_state expected = RELAY_QUEUED;
 		bool wanted = true;
 
-		if (order->nonce != NULL)
+		if (order->candidate == NULL)
 		{
 			expected = order->nonce->state;
 			wanted = order->nonce->wanted && !order->nonce->has_error;
@@ -244,9 +288,13 @@ lock_and_recheck(struct relay_plan *plan)
 		order->dropped = !locks[i].locked || locks[i].paused || locks[i].state != expected ||
 			locks[i].wanted != wanted || (order->candidate != NULL && locks[i].held);
 	}
+	for (i = 0; i < plan->order_count; i++)
+		if (competes(&plan->orders[i]) &&
+			(!replaced[i].locked || replaced[i].state != plan->orders[i].nonce->state))
+			plan->orders[i].dropped = true;
 	for (i = 0; i < plan->ruling_count; i++)
 	{
-		const struct relay_lock *lock = &locks[plan->order_count + i];
+		const struct relay_lock *lock = &ruled[i];
 
 		plan->rulings[i].dropped = !lock->locked || (lock->state == RELAY_QUEUED && lock->held);
 	}
@@ -369,7 +417,9 @@ put_signed(struct signing *signing, const struct relay_order *order, uint64 nonc
 	values[SIGNED_HEAD] = Int64GetDatum(signing->head_number);
 	values[SIGNED_AT] = TimestampTzGetDatum(signing->now);
 	tuplestore_putvalues(signing->rows, signing->descriptor, values, nulls);
-	if (order->nonce == NULL)
+	if (competes(order))
+		signing->competing++;
+	else if (order->nonce == NULL)
 		signing->firsts[signing->first++] = (struct first_payload){order, nonce, hash};
 	else
 		signing->again++;
@@ -406,6 +456,16 @@ sign_first(struct signing *signing, const struct relay_order *order, uint64 nonc
 	return false;
 }
 
+/* Another payload for a nonce; that of another send is the first one of that. */
+static void
+sign_again(struct signing *signing, const struct relay_order *order)
+{
+	if (competes(order))
+		(void) sign_first(signing, order, order->nonce->nonce);
+	else
+		(void) put_signed(signing, order, order->nonce->nonce);
+}
+
 /* The first payloads of one account get the nonces that follow one another. */
 static void
 assign_nonces(struct signing *signing, struct relay_key *key, int64 start)
@@ -418,7 +478,7 @@ assign_nonces(struct signing *signing, struct relay_key *key, int64 start)
 	{
 		struct relay_order *order = &signing->plan->orders[i];
 
-		if (order->key == key && order->candidate != NULL && !order->dropped &&
+		if (order->key == key && order->nonce == NULL && !order->dropped &&
 			sign_first(signing, order, (uint64) next))
 			next++;
 	}
@@ -441,7 +501,7 @@ accounts_of(const struct relay_plan *plan, struct relay_key **keys)
 
 	for (i = 0; i < plan->order_count; i++)
 	{
-		if (plan->orders[i].candidate == NULL)
+		if (plan->orders[i].nonce != NULL)
 			continue;
 		for (j = 0; j < count && keys[j] != plan->orders[i].key; j++)
 			;
@@ -480,6 +540,12 @@ store(struct signing *signing)
 	}
 	if (signing->again > 0)
 		db_execute_exactly(&mark_replaced, NULL, NULL, signing->again, "a signed send");
+	if (signing->competing > 0)
+	{
+		db_execute_exactly(&mark_competing, NULL, NULL, signing->competing, "a queued send");
+		db_execute_exactly(&hand_over_nonces, NULL, NULL, signing->competing,
+						   "the nonce of a replaced send");
+	}
 	db_unregister("rflow_signed");
 }
 
@@ -491,6 +557,7 @@ relay_sign_orders(struct relay_plan *plan, int64 chain_id, int64 head_number, re
 	struct relay_key **keys = palloc(sizeof(struct relay_key *) * (plan->order_count + 1));
 	int64 *next = palloc(sizeof(int64) * (plan->order_count + 1));
 	int key_count = accounts_of(plan, keys);
+	int count;
 	int i;
 
 	signing.plan = plan;
@@ -510,12 +577,13 @@ relay_sign_orders(struct relay_plan *plan, int64 chain_id, int64 head_number, re
 	signing.windows = relay_windows_lock(plan, signing.now);
 	for (i = 0; i < plan->order_count; i++)
 		if (plan->orders[i].nonce != NULL && !plan->orders[i].dropped)
-			(void) put_signed(&signing, &plan->orders[i], plan->orders[i].nonce->nonce);
+			sign_again(&signing, &plan->orders[i]);
 	for (i = 0; i < key_count; i++)
 		assign_nonces(&signing, keys[i], next[i]);
-	if (signing.first + signing.again > 0)
+	count = signing.first + signing.again + signing.competing;
+	if (count > 0)
 		store(&signing);
 	relay_windows_store(signing.windows);
 	tuplestore_end(signing.rows);
-	return signing.first + signing.again;
+	return count;
 }

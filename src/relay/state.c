@@ -88,6 +88,15 @@ relay_find_account(struct relay_process *process, const char *name)
 	return NULL;
 }
 
+bool
+relay_original_won(const struct relay_nonce *nonce)
+{
+	const struct relay_attempt *attempt = &nonce->attempts[nonce->receipt.attempt];
+
+	return nonce->original.id != 0 && !attempt->noop &&
+		attempt->transaction_id == nonce->original.id;
+}
+
 struct relay_attempt *
 relay_newest(const struct relay_nonce *nonce)
 {
@@ -152,8 +161,41 @@ relay_is_overdue(const struct relay_process *process, const struct relay_nonce *
 bool
 relay_is_recorded(const struct relay_nonce *nonce)
 {
-	return nonce->state == RELAY_MINED && nonce->block_number == nonce->receipt.block_number &&
-		memcmp(&nonce->block_hash, &nonce->receipt.block_hash, sizeof(nonce->block_hash)) == 0;
+	bool original = relay_original_won(nonce);
+	enum relay_state state = original ? nonce->original.state : nonce->state;
+	int64 number = original ? nonce->original.block_number : nonce->block_number;
+	const struct evm_hash *hash = original ? &nonce->original.block_hash : &nonce->block_hash;
+
+	return state == RELAY_MINED && number == nonce->receipt.block_number &&
+		memcmp(hash, &nonce->receipt.block_hash, sizeof(*hash)) == 0;
+}
+
+bool
+relay_needs_noop(const struct relay_nonce *nonce)
+{
+	bool ended = nonce->state != RELAY_SIGNED && nonce->state != RELAY_BROADCAST &&
+		nonce->state != RELAY_MINED && nonce->state != RELAY_CONFIRMED;
+
+	return ((!nonce->wanted && nonce->replacement == NULL) || nonce->has_error || ended) &&
+		nonce->state != RELAY_MINED && !relay_newest(nonce)->noop;
+}
+
+bool
+relay_may_need_bump(const struct relay_process *process, const struct relay_nonce *nonce)
+{
+	const struct relay_attempt *newest = relay_newest(nonce);
+	int patience = nonce->account == NULL ? 0 : nonce->account->bump_blocks;
+
+	if (nonce->state == RELAY_MINED || nonce->account == NULL || nonce->account->paused)
+		return false;
+	if (nonce->replacement != NULL || newest->number < nonce->wanted_attempt)
+		return true;
+	if (newest->answered && newest->class == RELAY_FEE_TOO_LOW)
+		return true;
+	if (newest->answered && newest->class == RELAY_SLOT_TAKEN && nonce->attempt_count > 1)
+		return true;
+	return newest->broadcast_at != 0 && process->head_number >= 0 &&
+		process->head_number - newest->head_number >= patience;
 }
 
 struct relay_subject

@@ -139,6 +139,7 @@ struct relay_candidate
 struct relay_attempt
 {
 	int number; /* from 1 */
+	int64 transaction_id;
 	bool noop;
 	struct evm_hash hash;
 	int64 gas_limit;
@@ -162,6 +163,15 @@ enum relay_finding
 	RELAY_FOUND       /* receipt, in a block that is on the chain */
 };
 
+/* The transaction that another one is to replace at their nonce. */
+struct relay_original
+{
+	int64 id; /* 0: there is none */
+	enum relay_state state;
+	int64 block_number; /* -1 unless it was seen in a block */
+	struct evm_hash block_hash;
+};
+
 /* A live nonce: assigned, and what mined at it is not deep enough yet. */
 struct relay_nonce
 {
@@ -183,6 +193,10 @@ struct relay_nonce
 	struct evm_hash block_hash;
 	struct relay_attempt *attempts;
 	int attempt_count;
+	int wanted_attempt; /* it is to be signed again until there is this one; 0: as it comes */
+	int64 replacement_id;
+	struct relay_candidate *replacement; /* queued, to be signed in its place; NULL: none */
+	struct relay_original original;
 
 	int first_question; /* of its receipts, then of its block; -1: not asked */
 	enum relay_finding finding;
@@ -280,10 +294,11 @@ struct relay_process
 	TimestampTz watched_at;
 	int64 topped_head; /* top-ups were looked at at this one; -2: never */
 	TimestampTz topped_at;
-	TimestampTz move_at;  /* queued sends of pools change their relayer no earlier; 0: at once */
-	int failures;         /* rounds in a row in which no node answered */
-	TimestampTz retry_at; /* not before, after a failure */
-	TimestampTz wake_at;  /* the next round is due; 0: only when woken */
+	TimestampTz move_at;    /* queued sends of pools change their relayer no earlier; 0: at once */
+	int failures;           /* rounds in a row in which no node answered */
+	TimestampTz retry_at;   /* not before, after a failure */
+	TimestampTz resumed_at; /* when an operator last ended such waits */
+	TimestampTz wake_at;    /* the next round is due; 0: only when woken */
 };
 
 /* A copy in the current context. */
@@ -297,6 +312,8 @@ extern struct relay_key *relay_find_key(struct relay_process *process,
 extern struct relay_account *relay_find_account(struct relay_process *process, const char *name);
 /* A queued send, as policies see it; texts and bytes are those of the candidate. */
 extern struct relay_subject relay_subject_of(const struct relay_candidate *candidate);
+/* Was what is in the block sent by the transaction that this one was to replace? */
+extern bool relay_original_won(const struct relay_nonce *nonce);
 /* The newest attempt. */
 extern struct relay_attempt *relay_newest(const struct relay_nonce *nonce);
 /* The attempt that pays most: what a replacement must outbid. */
@@ -317,5 +334,10 @@ extern bool relay_is_deep(const struct relay_process *process, const struct rela
 #define RELAY_SUSPECT_MIN_BLOCKS 3
 extern bool relay_is_overdue(const struct relay_process *process, const struct relay_nonce *nonce);
 extern bool relay_is_recorded(const struct relay_nonce *nonce);
+
+/* Does the nonce need another payload: a no-op, or a better price? */
+extern bool relay_needs_noop(const struct relay_nonce *nonce);
+extern bool relay_may_need_bump(const struct relay_process *process,
+								const struct relay_nonce *nonce);
 
 #endif /* RELAY_STATE_H */

@@ -59,7 +59,9 @@ wants_reason(const struct relay_nonce *nonce)
 static int64
 block_of(const struct relay_nonce *nonce)
 {
-	return nonce->finding == RELAY_FOUND ? nonce->receipt.block_number : nonce->block_number;
+	if (nonce->finding == RELAY_FOUND)
+		return nonce->receipt.block_number;
+	return nonce->block_number >= 0 ? nonce->block_number : nonce->original.block_number;
 }
 
 /*
@@ -129,8 +131,12 @@ load_payloads(struct relay_process *process, struct follow_up *follow_ups, int c
 		return false;
 	for (i = 0; i < count; i++)
 		if (wants_reason(follow_ups[i].nonce))
-			(void) relay_read_payload(round, follow_ups[i].nonce->transaction_id,
+		{
+			const struct relay_nonce *nonce = follow_ups[i].nonce;
+
+			(void) relay_read_payload(round, nonce->attempts[nonce->receipt.attempt].transaction_id,
 									  &follow_ups[i].payload);
+		}
 	db_commit();
 	return true;
 }
@@ -166,13 +172,15 @@ read_header(struct relay_process *process, const struct rpc_batch *batch,
 {
 	struct relay_nonce *nonce = follow_up->nonce;
 	bool found = nonce->finding == RELAY_FOUND;
-	const struct evm_hash *hash = found ? &nonce->receipt.block_hash : &nonce->block_hash;
+	const struct evm_hash *hash = &nonce->receipt.block_hash;
 	const struct rpc_answer *answer;
 	struct relay_header header;
 	bool same;
 
 	if (follow_up->header < 0)
 		return;
+	if (!found)
+		hash = nonce->block_number >= 0 ? &nonce->block_hash : &nonce->original.block_hash;
 	answer = rpc_batch_answer(batch, follow_up->header);
 	nonce->finding = RELAY_UNSURE;
 	if (answer->outcome != RPC_RESULT || !relay_parse_header(&header, answer->result))

@@ -71,6 +71,59 @@ DELETE FROM rflow.operator_log;
 INSERT INTO rflow.operator_log (verb) VALUES ('forged');
 \set VERBOSITY default
 
+-- Replacing: what is not signed is changed, what is signed gets a competitor; the payload must be the caller's to send.
+RESET ROLE;
+INSERT INTO rflow.contracts (name, network, address, abi) VALUES ('verbs-token', 'verbs-net', '0x5fbdb2315678afecb367f032d93f642f64180aa3',
+	rflow.abi('function transfer(address to, uint256 value) returns (bool)', 'function deposit() payable'));
+SET ROLE verbs_alice;
+SELECT pg_temp.send('replace 1', 21) > 0 AS queued;
+SELECT rflow.replace_transaction(pg_temp.id('replace 1'), 'verbs-token', 'transfer',
+	'["0x70997970C51812dc3A010C7d01b50e0d17dc79C8", 5]', max_fee_per_gas => 7e9, reason => 'a token') = pg_temp.id('replace 1') AS itself;
+SELECT recipient, value, data FROM rflow.transactions WHERE idempotency_key = 'replace 1';
+SELECT rflow.replace_transaction(pg_temp.id('replace 1'), recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => 22, data => '0x') = pg_temp.id('replace 1') AS itself;
+-- The key stands for every payload that it had, and for no other.
+SELECT pg_temp.send('replace 1', 21) = pg_temp.id('replace 1') AS first, pg_temp.send('replace 1', 22) = pg_temp.id('replace 1') AS last;
+\set VERBOSITY sqlstate
+SELECT pg_temp.send('replace 1', 23);
+\set VERBOSITY default
+SELECT jsonb_pretty(detail) FROM rflow.operator_log WHERE verb = 'replace_transaction' AND reason = 'a token';
+\set VERBOSITY terse
+SELECT rflow.replace_transaction(pg_temp.id('replace 1'), 'verbs-token', 'transfer', '["0x70997970C51812dc3A010C7d01b50e0d17dc79C8", 5]', value => 1);
+SELECT rflow.replace_transaction(pg_temp.id('replace 1'), 'verbs-token', 'mint', '[]');
+SELECT rflow.replace_transaction(pg_temp.id('replace 1'), recipient => NULL, value => 1, data => '0x');
+SELECT rflow.replace_transaction(pg_temp.id('replace 1'), recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => -1, data => '0x');
+SELECT rflow.bump_transaction(pg_temp.id('replace 1'), 0.5);
+-- An operator has no grant: to give up is not to spend.
+SET ROLE verbs_operator;
+SELECT rflow.replace_transaction(pg_temp.id('replace 1'), recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => 99, data => '0x');
+SELECT rflow.bump_transaction(pg_temp.id('replace 1'), 8e9, 'urgent');
+SELECT rflow.resume_transaction(pg_temp.id('replace 1'), 'look again') AS waits_for_no_time, rflow.resume_transaction(NULL) IS NULL AS nothing;
+RESET ROLE;
+UPDATE rflow_private.due SET wake_at = '2100-01-01' WHERE id::bigint = pg_temp.id('replace 1');
+UPDATE rflow_private.relayer_transactions SET due_at = '2100-01-01', reason = 'held at the cap' WHERE idempotency_key = 'replace 1';
+SET ROLE verbs_operator;
+SELECT rflow.resume_transaction(pg_temp.id('replace 1'), 'look again');
+RESET ROLE;
+SELECT d.wake_at, t.due_at, t.reason FROM rflow_private.due d JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint WHERE t.idempotency_key = 'replace 1';
+UPDATE rflow_private.due SET wake_at = '2100-01-01' WHERE id::bigint = pg_temp.id('replace 1');
+UPDATE rflow_private.relayer_transactions SET due_at = '2100-01-01', reason = 'held at the cap' WHERE idempotency_key = 'replace 1';
+SET ROLE verbs_operator;
+SELECT rflow.resume_relayer('verbs-hot', 'the node is back'), rflow.resume_relayer('verbs-hot');
+SELECT rflow.resume_relayer('verbs-cold');
+UPDATE rflow.relayers SET paused = true WHERE name = 'verbs-hot';
+SELECT rflow.resume_relayer('verbs-hot');
+UPDATE rflow.relayers SET paused = false WHERE name = 'verbs-hot';
+SET ROLE verbs_bob;
+SELECT rflow.resume_relayer('verbs-hot');
+SELECT rflow.resume_transaction(1);
+\set VERBOSITY sqlstate
+SELECT rflow.bump_transaction(:six);
+SELECT rflow.replace_transaction(:six, recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => 99, data => '0x');
+\set VERBOSITY terse
+RESET ROLE;
+SELECT d.wake_at, t.due_at, t.reason FROM rflow_private.due d JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint WHERE t.idempotency_key = 'replace 1';
+\set VERBOSITY default
+
 -- Failures, and who has dealt with them.
 RESET ROLE;
 UPDATE rflow_private.relayer_transactions SET state = 'failed', reason = 'reverted', error = '{"kind": "reverted"}', state_since = now()
@@ -116,6 +169,7 @@ DELETE FROM rflow_private.nonces;
 DELETE FROM rflow_private.relayer_keys;
 DELETE FROM rflow_private.relayer_states WHERE relayer = 'verbs-hot';
 DELETE FROM rflow_private.due;
+DELETE FROM rflow.contracts WHERE name = 'verbs-token';
 DELETE FROM rflow.relayers WHERE name = 'verbs-hot';
 DELETE FROM rflow.networks WHERE name = 'verbs-net';
 DROP ROLE verbs_alice, verbs_bob, verbs_operator, verbs_viewer;
