@@ -516,11 +516,10 @@ static void
 read_pairs(MemoryContext context, struct relay_process *process, struct relay_view *view)
 {
 	Datum parameters[1];
-	ArrayType *ids;
+	ArrayType *ids = ids_of(view, true);
 	uint64 rows;
 	uint64 row;
 
-	ids = ids_of(view, true);
 	parameters[0] = PointerGetDatum(ids);
 	rows = ARR_NDIM(ids) == 0 ? 0 : relay_fetch(context, &load_originals, parameters);
 	for (row = 0; row < rows; row++)

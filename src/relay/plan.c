@@ -14,6 +14,7 @@
 
 #include "evm/word.h"
 #include "relay/ask.h"
+#include "relay/cap.h"
 
 /* How long a send steps aside: for a price to come down, for a block to change a simulation. */
 #define CAP_RETRY_MS 5000
@@ -135,41 +136,6 @@ outstanding(const struct relay_view *view, const struct relay_key *key)
 	return sum;
 }
 
-/* The lowest cap on the fee per gas, and whose it is. */
-struct cap
-{
-	bool set;
-	struct evm_word amount;
-	const char *policy; /* NULL: the relayer's or the send's own */
-};
-
-static void
-lower_cap(struct cap *cap, const struct evm_word *amount, const char *policy)
-{
-	if (cap->set && evm_word_compare(&cap->amount, amount) <= 0)
-		return;
-	cap->set = true;
-	cap->amount = *amount;
-	cap->policy = policy;
-}
-
-static void
-lower_to_policies(struct planner *planner, struct cap *cap, const struct relay_subject *subject)
-{
-	const char *policy;
-	struct evm_word amount;
-
-	if (relay_policy_fee_cap(planner->process->policies, subject, subject->gas_limit, &amount,
-							 &policy))
-		lower_cap(cap, &amount, policy);
-}
-
-static char *
-of_policy(const struct cap *cap)
-{
-	return cap->policy == NULL ? "" : psprintf(" of policy \"%s\"", cap->policy);
-}
-
 /* ---- other payloads for live nonces ------------------------------------- */
 
 static bool
@@ -207,35 +173,12 @@ wants_better_price(const struct planner *planner, const struct relay_nonce *nonc
 		age >= (int64) nonce->account->bump_blocks * BUMP_ANYWAY_FACTOR;
 }
 
-/* A no-op has no effect that a cap of the send, or a policy, could protect. */
-static struct cap
-replacement_cap(struct planner *planner, const struct relay_nonce *nonce, bool noop)
-{
-	const struct relay_account *account = nonce->account;
-	struct relay_subject subject = {0};
-	struct cap cap = {0};
-
-	if (account->has_cap)
-		lower_cap(&cap, &account->cap, NULL);
-	if (noop)
-		return cap;
-	if (nonce->has_cap)
-		lower_cap(&cap, &nonce->cap, NULL);
-	subject.relayer = account->name;
-	subject.workflow = nonce->workflow;
-	subject.owner = nonce->owner;
-	subject.value = nonce->value;
-	subject.gas_limit = relay_highest(nonce)->gas_limit;
-	lower_to_policies(planner, &cap, &subject);
-	return cap;
-}
-
 static void
 plan_replacement(struct planner *planner, struct relay_nonce *nonce, bool noop)
 {
 	const struct relay_process *process = planner->process;
 	const struct relay_attempt *highest = relay_highest(nonce);
-	struct cap cap = replacement_cap(planner, nonce, noop);
+	struct relay_cap cap = relay_replacement_cap(process->policies, nonce, noop);
 	struct relay_price price;
 	struct relay_order *made;
 
@@ -246,7 +189,7 @@ plan_replacement(struct planner *planner, struct relay_nonce *nonce, bool noop)
 					say("held at its price of %s wei per gas: a replacement would need more than "
 						"%s%s allows; the next block asks for %s",
 						decimal(&highest->price.max_fee),
-						cap.set ? "the cap" : "ten times the usual price", of_policy(&cap),
+						cap.set ? "the cap" : "ten times the usual price", relay_cap_holder(&cap),
 						decimal(&process->quote.max_fee)));
 		return;
 	}
@@ -306,22 +249,6 @@ can_pay(const struct planner *planner, const struct relay_nonce *nonce,
 	return !evm_word_add(&cost, &cost, &sum) && evm_word_compare(&cost, &nonce->key->balance) <= 0;
 }
 
-/* The lowest of all caps on what a queued send offers. */
-static struct cap
-candidate_cap(struct planner *planner, const struct relay_account *account,
-			  const struct relay_candidate *candidate)
-{
-	struct relay_subject subject = relay_subject_of(candidate);
-	struct cap cap = {0};
-
-	if (account->has_cap)
-		lower_cap(&cap, &account->cap, NULL);
-	if (candidate->has_cap)
-		lower_cap(&cap, &candidate->cap, NULL);
-	lower_to_policies(planner, &cap, &subject);
-	return cap;
-}
-
 /* Another payload at the nonce of one that is to be replaced: what mines decides. */
 static void
 plan_competitor(struct planner *planner, struct relay_nonce *nonce)
@@ -331,11 +258,11 @@ plan_competitor(struct planner *planner, struct relay_nonce *nonce)
 	struct relay_candidate *candidate = nonce->replacement;
 	struct relay_price price;
 	struct relay_order *made;
-	struct cap cap;
+	struct relay_cap cap;
 
 	if (!nonce->key->fresh || !may_compete(planner, nonce))
 		return;
-	cap = candidate_cap(planner, nonce->account, candidate);
+	cap = relay_candidate_cap(process->policies, nonce->account, candidate);
 	if (!relay_price_bump(&price, &highest->price, &process->quote, relay_refusals(nonce),
 						  cap.set ? &cap.amount : NULL))
 	{
@@ -343,7 +270,7 @@ plan_competitor(struct planner *planner, struct relay_nonce *nonce)
 			planner, nonce,
 			say("held: to replace what offers %s wei per gas needs more than %s%s allows",
 				decimal(&highest->price.max_fee), cap.set ? "the cap" : "ten times the usual price",
-				of_policy(&cap)));
+				relay_cap_holder(&cap)));
 		return;
 	}
 	if (!can_pay(planner, nonce, &price))
@@ -513,7 +440,7 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 	struct relay_account *account = candidate->account;
 	const struct relay_quote *quote = &planner->process->quote;
 	struct relay_subject subject = relay_subject_of(candidate);
-	struct cap cap;
+	struct relay_cap cap;
 	struct relay_price price;
 	struct relay_order *made;
 	struct evm_word cost;
@@ -549,12 +476,12 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 				   (long long) candidate->gas_limit, (long long) account->max_gas_limit));
 		return true;
 	}
-	cap = candidate_cap(planner, account, candidate);
+	cap = relay_candidate_cap(planner->process->policies, account, candidate);
 	if (!relay_price_first(&price, quote, learnt_price(planner), cap.set ? &cap.amount : NULL))
 	{
 		hold(planner, candidate, CAP_RETRY_MS,
 			 say("held at the cap of %s wei per gas%s: the next block asks for %s",
-				 decimal(&cap.amount), of_policy(&cap),
+				 decimal(&cap.amount), relay_cap_holder(&cap),
 				 decimal(quote->dynamic ? &quote->base_fee : &quote->max_fee)));
 		return true;
 	}
