@@ -100,14 +100,14 @@ CREATE FUNCTION rflow.replace_transaction(
 COMMENT ON FUNCTION rflow.replace_transaction(bigint, rflow.address, numeric, rflow.hex, bigint, numeric, text) IS
 	'The same with these bytes';
 
-CREATE FUNCTION rflow.resume_transaction(id bigint, reason text DEFAULT NULL) RETURNS boolean
-	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_resume_transaction';
-COMMENT ON FUNCTION rflow.resume_transaction(bigint, text) IS
+CREATE FUNCTION rflow.retry_transaction(id bigint, reason text DEFAULT NULL) RETURNS boolean
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_retry_transaction';
+COMMENT ON FUNCTION rflow.retry_transaction(bigint, text) IS
 	'Has a queued transaction that waits for a time looked at again at once; false when it does not wait for one. For operators';
 
-CREATE FUNCTION rflow.resume_relayer(relayer text, reason text DEFAULT NULL) RETURNS bigint
-	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_resume_relayer';
-COMMENT ON FUNCTION rflow.resume_relayer(text, text) IS
+CREATE FUNCTION rflow.retry_relayer(relayer text, reason text DEFAULT NULL) RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_retry_relayer';
+COMMENT ON FUNCTION rflow.retry_relayer(text, text) IS
 	'Has a relayer look again at once at all that it holds or waits for; returns how many transactions waited for a time. For operators';
 
 CREATE FUNCTION rflow.adopt_account(relayer text, next_nonce bigint DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint

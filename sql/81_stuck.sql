@@ -126,7 +126,7 @@ SELECT 'relayer'::text AS kind, r.name AS subject, r.network, NULL::text AS work
 		WHEN s.problem LIKE 'insufficient funds%' THEN format('Send funds to %s', s.address)
 		WHEN s.problem LIKE '%rflow.adopt_account%' THEN 'See the reason'
 		WHEN s.address IS NULL THEN 'Make the key readable for the server: signer of rflow.relayers, rflow.key_directory, the environment of the server'
-		ELSE format('It goes on by itself when this is over; rflow.resume_relayer(%L) has it look at once', r.name)
+		ELSE format('It goes on by itself when this is over; rflow.retry_relayer(%L) has it look at once', r.name)
 	END AS what_to_do,
 	NULL::integer AS blocking_pid
 FROM rflow.relayers r
@@ -164,7 +164,7 @@ SELECT 'transaction'::text AS kind, t.id::text AS subject, t.network, r.workflow
 		WHEN l.paused AND t.state IN ('queued', 'signed') THEN format('UPDATE rflow.relayers SET paused = false WHERE name = %L', t.relayer)
 		WHEN t.reason LIKE 'held at %' THEN format('It waits for a lower price; rflow.bump_transaction(%s, max_fee_per_gas => …) raises its own cap, rflow.cancel_transaction(%1$s) gives it up', t.id)
 		WHEN t.state = 'queued' AND t.replaces IS NOT NULL THEN format('rflow.cancel_transaction(%s) lets transaction %s go on as it was', t.id, t.replaces)
-		WHEN t.state = 'queued' AND isfinite(t.due_at) AND t.due_at > clock_timestamp() THEN format('It is tried again at %s; rflow.resume_transaction(%s) tries it now, rflow.cancel_transaction(%2$s) gives it up', t.due_at, t.id)
+		WHEN t.state = 'queued' AND isfinite(t.due_at) AND t.due_at > clock_timestamp() THEN format('It is tried again at %s; rflow.retry_transaction(%s) tries it now, rflow.cancel_transaction(%2$s) gives it up', t.due_at, t.id)
 		WHEN t.state = 'queued' THEN format('See rflow.relayer_status; rflow.cancel_transaction(%s) gives it up', t.id)
 		WHEN t.state = 'mined' THEN 'It is confirmed when enough blocks have come after it'
 		WHEN t.intent = 'replace' THEN format('See transaction %s, which is to replace it', t.replaced_by)

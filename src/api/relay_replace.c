@@ -214,7 +214,7 @@ replace(const struct relay_target *target, const struct relay_send *send, char *
 		*outcome = same ? "unchanged" : "changed before it was signed";
 		put_payload(parameters, nulls, target->id, send);
 		(void) db_execute(&change_payload, parameters, nulls);
-		(void) relay_resume_queued(target->id);
+		(void) relay_retry_queued(target->id);
 		db_wake_at_commit(WAKE_RELAYERS);
 		return target->id;
 	}

@@ -61,7 +61,7 @@ static struct db_statement find_paused = {
 };
 
 /* Rows of transactions are locked first, as the relayer does. */
-static struct db_statement resume_all = {
+static struct db_statement retry_all = {
 	.sql =
 		"WITH held AS ("
 		"    SELECT t.id, t.relayer, t.due_at"
@@ -89,7 +89,7 @@ static struct db_statement resume_all = {
 };
 
 /* The process forgets for how long it wanted to wait. */
-static struct db_statement note_resumed = {
+static struct db_statement note_retried = {
 	.sql =
 		"INSERT INTO rflow_private.relayer_states AS s (relayer, resumed_at)"
 		"VALUES ($1, $2)"
@@ -101,8 +101,8 @@ static struct db_statement note_resumed = {
 PG_FUNCTION_INFO_V1(rflow_cancel_transaction);
 PG_FUNCTION_INFO_V1(rflow_expire_transaction);
 PG_FUNCTION_INFO_V1(rflow_bump_transaction);
-PG_FUNCTION_INFO_V1(rflow_resume_transaction);
-PG_FUNCTION_INFO_V1(rflow_resume_relayer);
+PG_FUNCTION_INFO_V1(rflow_retry_transaction);
+PG_FUNCTION_INFO_V1(rflow_retry_relayer);
 PG_FUNCTION_INFO_V1(rflow_adopt_account);
 
 char *
@@ -207,34 +207,34 @@ rflow_bump_transaction(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(left_as));
 }
 
-/* resume_transaction(id, reason) */
+/* retry_transaction(id, reason) */
 Datum
-rflow_resume_transaction(PG_FUNCTION_ARGS)
+rflow_retry_transaction(PG_FUNCTION_ARGS)
 {
 	Oid caller = GetUserId();
 	char *reason = api_text_or_null(fcinfo, 1);
 	struct db_identity_frame frame;
 	struct relay_target target;
-	bool resumed;
+	bool retried;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	api_require_operator("resume transactions");
+	api_require_operator("retry transactions");
 	api_begin_private(&frame);
 	api_lock_own_transaction(&target, PG_GETARG_INT64(0), caller, true);
-	resumed = relay_resume_queued(target.id);
-	api_log_transaction("resume_transaction", &target, caller, reason, NULL,
-						resumed ? "resumed" : relay_state_name(target.state));
+	retried = relay_retry_queued(target.id);
+	api_log_transaction("retry_transaction", &target, caller, reason, NULL,
+						retried ? "tried again" : relay_state_name(target.state));
 	api_end_private(&frame);
-	PG_RETURN_BOOL(resumed);
+	PG_RETURN_BOOL(retried);
 }
 
 /* How many sends waited for a time. */
 static int64
-resume_relayer(const char *relayer)
+retry_relayer(const char *relayer)
 {
 	Datum parameters[2];
-	int64 resumed;
+	int64 retried;
 
 	parameters[0] = CStringGetTextDatum(relayer);
 	parameters[1] = TimestampTzGetDatum(GetCurrentTimestamp());
@@ -247,34 +247,34 @@ resume_relayer(const char *relayer)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("relayer \"%s\" is paused", relayer),
 				 errhint("UPDATE rflow.relayers SET paused = false WHERE name = '%s'", relayer)));
-	resumed = (int64) db_execute(&resume_all, parameters, NULL);
-	(void) db_execute(&note_resumed, parameters, NULL);
+	retried = (int64) db_execute(&retry_all, parameters, NULL);
+	(void) db_execute(&note_retried, parameters, NULL);
 	db_wake_at_commit(WAKE_RELAYERS);
-	return resumed;
+	return retried;
 }
 
-/* resume_relayer(relayer, reason) */
+/* retry_relayer(relayer, reason) */
 Datum
-rflow_resume_relayer(PG_FUNCTION_ARGS)
+rflow_retry_relayer(PG_FUNCTION_ARGS)
 {
 	struct db_identity_frame frame;
 	struct relay_verb entry = {0};
 	char *relayer;
-	int64 resumed;
+	int64 retried;
 
 	api_need_argument(fcinfo, 0, "relayer");
 	relayer = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	api_require_operator(psprintf("resume relayer \"%s\"", relayer));
-	entry.verb = "resume_relayer";
+	api_require_operator(psprintf("retry relayer \"%s\"", relayer));
+	entry.verb = "retry_relayer";
 	entry.subject = psprintf("relayer %s", relayer);
 	entry.caller = GetUserId();
 	entry.reason = api_text_or_null(fcinfo, 1);
 	api_begin_private(&frame);
-	resumed = resume_relayer(relayer);
-	entry.outcome = psprintf("%lld resumed", (long long) resumed);
+	retried = retry_relayer(relayer);
+	entry.outcome = psprintf("%lld tried again", (long long) retried);
 	relay_log_verb(&entry);
 	api_end_private(&frame);
-	PG_RETURN_INT64(resumed);
+	PG_RETURN_INT64(retried);
 }
 
 /* The chain's count, as the relayer has seen it last, unless the caller knows better. */

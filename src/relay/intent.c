@@ -204,7 +204,7 @@ bump_queued(const struct relay_target *target, const struct evm_word *max_fee)
 		parameters[1] = db_word_numeric(max_fee, false);
 		(void) db_execute(&set_max_fee, parameters, NULL);
 	}
-	(void) relay_resume_queued(target->id);
+	(void) relay_retry_queued(target->id);
 	db_wake_at_commit(WAKE_RELAYERS);
 	return relay_state_name(RELAY_QUEUED);
 }
@@ -233,7 +233,7 @@ relay_want_bump(const struct relay_target *target, const struct evm_word *max_fe
 }
 
 bool
-relay_resume_queued(int64 id)
+relay_retry_queued(int64 id)
 {
 	Datum parameters[1];
 

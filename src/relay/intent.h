@@ -61,6 +61,6 @@ extern const char *relay_want_bump(const struct relay_target *target,
  * Lets a queued send that waits for a time be looked at at once.  False when it is not one, or is
  * held until something happens.
  */
-extern bool relay_resume_queued(int64 id);
+extern bool relay_retry_queued(int64 id);
 
 #endif /* RELAY_INTENT_H */
