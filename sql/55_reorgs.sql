@@ -281,9 +281,11 @@ BEGIN
 		FROM rflow_private.step_runs s
 		WHERE s.run_id = run AND t.id = s.transaction_id AND t.state = 'cancelled' AND t.nonce IS NULL
 			AND t.state_since = r.retracted_at
-		RETURNING t.id, t.relayer)
+		RETURNING t.id, t.relayer, t.network, t.valid_until)
 	INSERT INTO rflow_private.due (kind, owner, wake_at, id)
 	SELECT 'send', a.relayer, '-infinity', lpad(a.id::text, 19, '0') FROM again a
+	UNION ALL
+	SELECT 'expire', a.network, a.valid_until, lpad(a.id::text, 19, '0') FROM again a WHERE a.valid_until IS NOT NULL
 	ON CONFLICT DO NOTHING;
 	IF r.finished_at IS DISTINCT FROM r.retracted_at THEN
 		UPDATE rflow_private.workflow_runs w SET after = NULL WHERE w.id = run;

@@ -132,8 +132,15 @@ static struct db_statement set_mined = {
 	.count = 12,
 };
 
+/* Its time may be over since it was mined: then nobody offers it, and a no-op has to take its nonce. */
 static struct db_statement set_unmined = {
 	.sql =
+		"WITH expires AS ("
+		"    INSERT INTO rflow_private.due (kind, owner, wake_at, id)"
+		"    SELECT 'expire', network, valid_until, pg_catalog.lpad(id::text, 19, '0')"
+		"      FROM rflow_private.relayer_transactions"
+		"     WHERE id = $1 AND valid_until IS NOT NULL AND state IN ('mined', 'confirmed')"
+		"        ON CONFLICT DO NOTHING) "
 		"UPDATE rflow_private.relayer_transactions"
 		"   SET state = 'broadcast', reason = $2, state_since = $3, block_number = NULL,"
 		"       block_hash = NULL, reverted = NULL, gas_used = NULL, effective_gas_price = NULL,"

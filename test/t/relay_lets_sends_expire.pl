@@ -103,11 +103,30 @@ $chain->rpc('eth_sendRawTransaction',
 $chain->mine(1);
 state_is(9, 'confirmed');
 
+# Its time passes while it is in a block, and then the block goes: the no-op takes its nonce, and nothing behind it waits.
+sql('UPDATE rflow.networks SET confirmations = 3');
+submit_for(12, '2 s');
+submit($node, 'hot', 13);
+state_is($_, 'broadcast') for 12, 13;
+$chain->mine(1);
+state_is($_, 'mined') for 12, 13;
+poll_until($node, "SELECT count(*) FROM rflow_private.due WHERE kind = 'expire'", 1);
+$chain->reorg(1);
+poll_until($node, noops(), 4);
+is(sql("SELECT state, intent FROM rflow.transactions WHERE idempotency_key = 'payment 12'"), 'broadcast|expire', 'it expires after all');
+state_is(13, 'broadcast');
+poll_until($node, "SELECT bool_and(a.broadcast_at IS NOT NULL) AND count(*) FILTER (WHERE t.reason ~ 'is not on the chain') = 0 "
+	  . "FROM rflow.attempts a JOIN rflow.transactions t ON t.id = a.transaction_id WHERE t.idempotency_key = 'payment 13'");
+$chain->mine(3);
+state_is(12, 'expired');
+state_is(13, 'confirmed');
+sql('UPDATE rflow.networks SET confirmations = 1');
+
 # By the verb; and of a run, which is told.
 my ($tenth) = submit($node, 'hot', 10);
 state_is(10, 'broadcast');
 is(sql("SELECT rflow.expire_transaction($tenth, 'by hand')"), 'expiring', 'the verb says what comes first');
-poll_until($node, noops(), 4);
+poll_until($node, noops(), 5);
 $chain->mine(1);
 state_is(10, 'expired');
 is(sql("SELECT rflow.expire_transaction($tenth)"), 'expired', 'and then what it is');
@@ -120,6 +139,6 @@ poll_until($node, "SELECT state, error_message ~ '^transaction \\d+ expired: exp
 sql('UPDATE rflow.relayers SET paused = false');
 all_settled($node);
 is(sql("SELECT count(*) FROM rflow_private.due WHERE kind = 'expire'"), 1, 'only what may still expire is kept in mind');
-executed_once($chain, $node, 2, 4, 6, 8, 9);
+executed_once($chain, $node, 2, 4, 6, 8, 9, 13);
 
 done_testing();
