@@ -80,7 +80,7 @@ CREATE TABLE rflow.relayers (
 );
 COMMENT ON TABLE rflow.relayers IS 'Accounts that send transactions. The key is a reference that the relayer process resolves; it is never stored here';
 COMMENT ON COLUMN rflow.relayers.name IS 'Name by which workflows refer to it; cannot be changed';
-COMMENT ON COLUMN rflow.relayers.network IS 'The network it sends on';
+COMMENT ON COLUMN rflow.relayers.network IS 'The network it sends on; cannot be changed';
 COMMENT ON COLUMN rflow.relayers.signer IS 'Where the key is, never the key: env:RFLOW_NAME (environment of the server), file:NAME (a file in rflow.key_directory with mode 0600), keystore:NAME (a V3 key file there; its password is in NAME.password, or where keystore:NAME#env:RFLOW_NAME and keystore:NAME#file:NAME say), mnemonic:NAME#m/44''/60''/0''/0/0 (an English phrase in a file, or in a variable that begins with RFLOW_, and the path of the account)';
 COMMENT ON COLUMN rflow.relayers.paused IS 'true holds everything not yet signed and every replacement; what is signed is still tracked';
 COMMENT ON COLUMN rflow.relayers.max_in_flight IS 'Nonces that may be signed and not yet mined';

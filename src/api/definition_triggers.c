@@ -86,6 +86,20 @@ api_check_name_stays(const TriggerData *trigger, const char *what)
 				 errhint("Insert another row under the new name.")));
 }
 
+/* What is queued or in flight is for the chain that it was queued for. */
+static void
+check_network_stays(const TriggerData *trigger)
+{
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && api_column_changed(trigger, "network"))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the network of relayer \"%s\" cannot be changed",
+						api_row_text(trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation),
+									 "name")),
+				 errdetail("Versions of workflows, queued and signed transactions are for it."),
+				 errhint("Insert another relayer; it may have the same signer.")));
+}
+
 static void
 check_abi(HeapTuple row, TupleDesc desc)
 {
@@ -146,7 +160,10 @@ rflow_before_definition_change(PG_FUNCTION_ARGS)
 		check_abi(row, desc);
 	}
 	else
+	{
 		api_check_name_stays(trigger, "relayer");
+		check_network_stays(trigger);
+	}
 	return PointerGetDatum(row);
 }
 

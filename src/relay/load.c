@@ -128,7 +128,7 @@ static struct db_statement load_replacements = {
 static struct db_statement load_candidates = {
 	.sql =
 		"SELECT t.id, t.relayer, t.owner, t.recipient, t.value, t.data, t.gas_limit,"
-		"       t.max_fee_per_gas, t.workflow"
+		"       t.max_fee_per_gas, t.workflow, t.network, t.chain_id"
 		"  FROM unnest($1, $2) AS r (name, room)"
 		" CROSS JOIN LATERAL (SELECT d.id"
 		"                       FROM rflow_private.due d"
@@ -456,6 +456,8 @@ read_candidate(struct relay_process *process, struct relay_candidate *candidate,
 	candidate->gas_limit = number_or(row, 7, 0);
 	candidate->has_cap = word_at(&candidate->cap, row, 8);
 	candidate->workflow = db_text(row, 9);
+	candidate->network = db_text(row, 10);
+	candidate->chain_id = db_int64(row, 11);
 	candidate->estimate = -1;
 }
 

@@ -46,7 +46,8 @@ static struct db_statement find_movable = {
 		"                      ORDER BY d.wake_at, d.id"
 		"                      LIMIT 256) d"
 		"  JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint"
-		" WHERE t.pool IS NOT NULL AND t.state = 'queued' AND t.intent = 'send'"
+		"  JOIN rflow.relayer_pools p ON p.name = t.pool AND p.network = t.network"
+		" WHERE t.state = 'queued' AND t.intent = 'send'"
 		" ORDER BY t.id",
 	.types = {TEXTARRAYOID},
 	.count = 1,

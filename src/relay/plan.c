@@ -432,6 +432,27 @@ pause_of(const struct relay_process *process, const struct relay_candidate *cand
 	return NULL;
 }
 
+/*
+ * The relayer was made again, or its network is another chain now: what it was to do there must not
+ * be done here.
+ */
+static bool
+is_of_other_chain(const struct relay_process *process, const struct relay_candidate *candidate)
+{
+	return candidate->chain_id != process->chain_id ||
+		strcmp(candidate->network, process->network) != 0;
+}
+
+static void
+refuse_other_chain(struct planner *planner, const struct relay_candidate *candidate)
+{
+	refuse(planner, candidate, "denied",
+		   say("it was queued for network \"%s\" (chain id %lld), and relayer \"%s\" is on \"%s\" "
+			   "(chain id %lld) now",
+			   candidate->network, (long long) candidate->chain_id, candidate->account->name,
+			   planner->process->network, (long long) planner->process->chain_id));
+}
+
 /* False when nothing behind it in the account may be signed either. */
 static bool
 plan_candidate(struct planner *planner, struct relay_candidate *candidate,
@@ -447,6 +468,11 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 	char *refusal = relay_policy_refusal(planner->process->policies, &subject);
 	char *pause = pause_of(planner->process, candidate);
 
+	if (is_of_other_chain(planner->process, candidate))
+	{
+		refuse_other_chain(planner, candidate);
+		return true;
+	}
 	if (pause != NULL)
 	{
 		hold(planner, candidate, PAUSE_RETRY_MS, pause);

@@ -122,6 +122,8 @@ struct relay_candidate
 	struct relay_account *account;
 	Oid owner;
 	const char *workflow; /* NULL: not sent by a run */
+	const char *network;  /* for which it was queued */
+	int64 chain_id;
 	bool creates;
 	struct evm_address recipient;
 	struct evm_word value;

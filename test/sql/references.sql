@@ -21,6 +21,9 @@ UPDATE rflow.contracts SET network = 'nowhere' WHERE name = 'references-token';
 ROLLBACK TO s;
 UPDATE rflow.relayer_grants SET relayer = 'nobody' WHERE relayer = 'references-hot';
 ROLLBACK TO s;
+-- What it has queued and signed is for the chain that it was on.
+UPDATE rflow.relayers SET network = 'references-b' WHERE name = 'references-hot';
+ROLLBACK TO s;
 \set VERBOSITY default
 DELETE FROM rflow.networks WHERE name = 'references-a';
 ROLLBACK TO s;
