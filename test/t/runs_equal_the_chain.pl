@@ -2,7 +2,7 @@
 # of the chain, for every finality, and no event was paid twice. A trigger that waits below all reorganisations never sees one
 # (rindexer#418); rindexer#10, X6, I-52.
 #
-# RFLOW_REORG_SEEDS=50 takes that many seeds, RFLOW_REORG_SEED=N one.
+# RFLOW_REORG_SEEDS=50 takes that many seeds, 24-50 these ones.
 use strict;
 use warnings;
 
@@ -28,7 +28,8 @@ my %CEILING = (
 	finalized => [ q(, finality => 'finalized'), 0 ],
 );
 
-my @seeds = defined $ENV{RFLOW_REORG_SEED} ? ($ENV{RFLOW_REORG_SEED}) : (1 .. $ENV{RFLOW_REORG_SEEDS} // $SHORT);
+my ($first, $last) = ($ENV{RFLOW_REORG_SEEDS} // $SHORT) =~ /^(?:(\d+)-)?(\d+)$/;
+my @seeds = ($first // 1 .. $last);
 
 my ($chain, $node, $job, @accounts, @deposits, @lost);
 
