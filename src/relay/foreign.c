@@ -14,6 +14,7 @@
 #include "lib/stringinfo.h"
 
 #include "relay/ask.h"
+#include "relay/parse_block.h"
 #include "relay/put.h"
 #include "rpc/client.h"
 
@@ -109,6 +110,30 @@ narrow(struct search *search, bool first)
 	return search->low < search->high && search->high - search->low < width;
 }
 
+/* In the round's memory; NULL when the block does not have it as it should. */
+static struct relay_block_transaction *
+copy_user(const struct search *search, struct rpc_batch *batch, const struct evm_json *block)
+{
+	struct relay_block_transaction *all;
+	struct relay_block_transaction *copy;
+	int count;
+
+	if (!relay_parse_block(rpc_batch_arena(batch), &all, &count, block, search->high,
+						   &search->nonce->key->address))
+		return NULL;
+	for (int i = 0; i < count; i++)
+	{
+		if (all[i].nonce != search->nonce->nonce)
+			continue;
+		copy = palloc(sizeof(*copy));
+		*copy = all[i];
+		copy->act.data = relay_copy_bytes(all[i].act.data);
+		copy->raw = relay_copy_bytes(all[i].raw);
+		return copy;
+	}
+	return NULL;
+}
+
 /*
  * The block, with the counts before and in it once more: they must come from the same moment, and
  * another one answers perhaps than before.
@@ -142,6 +167,8 @@ read_block(struct search *search)
 			relay_parse_use(&nonce->user, result_of(batch, block), search->high,
 							&nonce->key->address, nonce->nonce, hashes, nonce->attempt_count);
 	nonce->used_in = search->high;
+	if (nonce->use == RELAY_USE_FOREIGN)
+		nonce->user_transaction = copy_user(search, batch, result_of(batch, block));
 	rpc_batch_destroy(batch);
 }
 

@@ -311,7 +311,7 @@ static void
 say_adopted(const struct relay_found *found, int64 id)
 {
 	relay_record_reason(id,
-						psprintf("found on the chain after a restore: nonce %llu, in block %lld",
+						psprintf("found on the chain: nonce %llu, in block %lld",
 								 (unsigned long long) found->nonce,
 								 (long long) found->block_number));
 }
@@ -430,4 +430,31 @@ relay_adopt_found(struct relay_process *process, struct relay_account_progress *
 		if (adopt(&adoption, &progress->found[i]))
 			adopted++;
 	return adopted;
+}
+
+bool
+relay_adopt_user(struct relay_process *process, const struct relay_nonce *nonce)
+{
+	struct relay_account_progress progress = {.key = nonce->key};
+	struct adoption adoption = {.process = process, .progress = &progress};
+	struct relay_found found = {.nonce = nonce->nonce, .id = nonce->transaction_id};
+	struct relay_payload payload;
+	struct relay_act own;
+
+	if (nonce->user_transaction == NULL ||
+		!relay_read_payload(CurrentMemoryContext, nonce->transaction_id, &payload))
+		return false;
+	own.creates = payload.creates;
+	own.recipient = payload.recipient;
+	own.value = payload.value;
+	own.data = payload.data;
+	if (!relay_acts_equal(&own, &nonce->user_transaction->act) ||
+		!relay_store_found(process, &progress, nonce->used_in, nonce->user_transaction))
+		return false;
+	adoption.now = GetCurrentTimestamp();
+	found.block_number = nonce->used_in;
+	adopt_payload(&adoption, &found);
+	process->ask_again = true;
+	relay_wake_by(process, adoption.now);
+	return true;
 }

@@ -16,4 +16,11 @@
 extern int relay_adopt_found(struct relay_process *process,
 							 struct relay_account_progress *progress);
 
+/*
+ * In an open transaction, with the row of its transaction locked: what has used this nonce does
+ * the same as its own payloads, so it is one of them that was lost, or that somebody has sent by
+ * hand.  True when so, and then it is adopted: it has not failed, and must not be sent again.
+ */
+extern bool relay_adopt_user(struct relay_process *process, const struct relay_nonce *nonce);
+
 #endif /* RELAY_RECONCILE_ADOPT_H */

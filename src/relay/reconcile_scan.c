@@ -140,7 +140,7 @@ store_block(struct scan *scan, const struct relay_account_progress *progress, in
 		return false;
 	}
 	for (i = 0; i < count; i++)
-		relay_store_found(scan->process, progress, number, &transactions[i]);
+		(void) relay_store_found(scan->process, progress, number, &transactions[i]);
 	return true;
 }
 
@@ -222,15 +222,14 @@ relay_scan(struct relay_process *process, struct relay_account_progress *progres
 	*advanced = false;
 	initStringInfo(&scan.text);
 	scan.batch = rpc_batch_create(process->client);
+	rpc_batch_pin(scan.batch, process->endpoint);
 	scan.count_questions = palloc(sizeof(int) * (count + 1));
 	choose_range(&scan);
 	ask_counts(&scan);
 	ask_blocks(&scan);
 	if (rpc_batch_count(scan.batch) == 0)
 		return true;
-	/* Another endpoint has not said yet which chain it is on. */
-	if (!relay_run(process, scan.batch) ||
-		process->endpoint != rpc_client_generation(process->client))
+	if (!relay_run(process, scan.batch))
 		return note_trouble(process);
 	answered = count_answered(&scan);
 	stored = store(&scan, answered, advanced);

@@ -372,7 +372,7 @@ relay_skip_outside(int64 chain_id, const struct evm_address *address, uint64 nex
 	(void) db_execute(&dismiss_below, parameters, NULL);
 }
 
-void
+bool
 relay_store_found(const struct relay_process *process,
 				  const struct relay_account_progress *progress, int64 block,
 				  const struct relay_block_transaction *transaction)
@@ -400,7 +400,7 @@ relay_store_found(const struct relay_process *process,
 	parameters[13] = db_word_numeric(&transaction->priority, false);
 	nulls[14] = progress->has_first ? ' ' : 'n';
 	parameters[14] = Int64GetDatum((int64) progress->first_nonce);
-	(void) db_execute(&store_found, parameters, nulls);
+	return db_execute(&store_found, parameters, nulls) > 0;
 }
 
 void

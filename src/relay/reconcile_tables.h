@@ -30,8 +30,8 @@ extern void relay_store_scanned(const struct relay_process *process,
 extern void relay_store_look_back(const struct relay_process *process,
 								  const struct relay_account_progress *progress, int64 block);
 
-/* One of a block, unless it is ours or was found already. */
-extern void relay_store_found(const struct relay_process *process,
+/* One of a block, unless it is ours or was found already; true when it is new. */
+extern bool relay_store_found(const struct relay_process *process,
 							  const struct relay_account_progress *progress, int64 block,
 							  const struct relay_block_transaction *transaction);
 

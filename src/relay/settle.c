@@ -19,6 +19,7 @@
 #include "evm/hex.h"
 #include "lib/stringinfo.h"
 #include "relay/reconcile.h"
+#include "relay/reconcile_adopt.h"
 #include "relay/record.h"
 
 /* When a row that somebody holds is looked at again. */
@@ -254,7 +255,7 @@ settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
 		say_suspect(nonce);
 		return;
 	}
-	if (relay_look_for_nonce(process, key, nonce->nonce))
+	if (relay_adopt_user(process, nonce) || relay_look_for_nonce(process, key, nonce->nonce))
 		return;
 	failure.message = describe_use(nonce);
 	if (!relay_record_superseded(nonce->transaction_id, NULL, failure.message, &failure))

@@ -21,6 +21,7 @@
 #include "relay/signer.h"
 
 struct relay_top_up;
+struct relay_block_transaction;
 struct rpc_client;
 
 /* Of a transaction: what chain and node know.  src/relay/README.md has the diagram. */
@@ -209,8 +210,9 @@ struct relay_nonce
 	bool used_at_depth; /* the chain's count is beyond it, at the depth of confirmations */
 	enum relay_use use; /* who has used it then; foreign.h */
 	struct evm_hash user;
-	int64 used_in;     /* the block, where that is known */
-	char *revert_text; /* why it reverted; NULL: not asked */
+	int64 used_in;                                    /* the block, where that is known */
+	struct relay_block_transaction *user_transaction; /* that of it, when it is foreign */
+	char *revert_text;                                /* why it reverted; NULL: not asked */
 	struct evm_bytes revert_data;
 };
 

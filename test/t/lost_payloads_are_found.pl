@@ -94,5 +94,23 @@ is( join(' ', map { $_->[2] } grep { $_->[1] eq lc $SINK && $_->[3] } executed($
 	'1 2 6 5 4 11 12', 'each is paid once');
 is($late->safe_psql('postgres', 'SELECT count(*) FROM rflow.incidents'), 0, 'nothing is taken for the use of somebody else');
 
-$late->stop;
+# ---- a snapshot that nobody can tell from the original: what does the same is the same -------------------------
+
+$chain->rpc('evm_setIntervalMining', 0);
+submit($late, 'hot', 21);
+poll_until($late, "SELECT state FROM rflow.transactions WHERE value = 21", 'broadcast');
+$late->backup('snapshot');
+$late->stop('immediate');
+$bump = replace(8, $SINK, 21);
+$chain->rpc('evm_setIntervalMining', 1);
+$chain->wait_receipt($bump);
+my $snapshot = PostgreSQL::Test::Cluster->new('snapshot');
+$snapshot->init_from_backup($late, 'snapshot');
+$snapshot->start;
+poll_until($snapshot, 'SELECT state, transaction_hash FROM rflow.transactions WHERE value = 21', "confirmed|$bump");
+is($snapshot->safe_psql('postgres', 'SELECT count(*) FROM rflow.incidents'), 0, 'a payload of the same effect has not displaced it');
+submit($snapshot, 'hot', 22);
+all_settled($snapshot);
+
+$snapshot->stop;
 done_testing();
