@@ -89,7 +89,7 @@ state_is(7, 'confirmed');
 is_deeply([ sort { $a <=> $b } map { $_->[2] } executed($chain, $RflowAnvil::ACCOUNTS[0]) ],
 	[ 1, 2, 3, 5, 7, 1000, 1001 ], 'each was executed once');
 
-# I-27: two databases of a server share a key; one of them uses it.
+# I-27, ithacaxyz/relay#1519: two databases of a server share a key; one of them uses it.
 $node->safe_psql('postgres', 'CREATE DATABASE second');
 $node->safe_psql('second', 'CREATE EXTENSION rflow; SELECT rflow.arm()');
 my $url = $chain->url;
