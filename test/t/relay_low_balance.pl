@@ -86,6 +86,7 @@ $node->safe_psql('postgres', 'UPDATE rflow.relayers SET low_balance = 1');
 has('1606938044258990275541962092341162602522202993782792835301376');
 $node->safe_psql('postgres',
 	"SELECT rflow.submit_transaction('hot', recipient => '$SINK', value => 1e18, data => '0x', idempotency_key => 'burn ' || n) FROM generate_series(1, 2) n");
+poll_until($node, "SELECT count(*) FROM rflow.transactions WHERE state IN ('mined', 'confirmed')", 2);
 $chain->mine(2);
 all_settled($node);
 my $burn = $node->safe_psql('postgres', 'SELECT burn_per_hour FROM rflow.relayer_status');
