@@ -143,8 +143,17 @@ sub seen
 		"the watcher to see block $head");
 }
 
+# Nobody is to die any more. A server that is just starting again may miss the signal.
+sub live
+{
+	$job->crash_point('');
+	RflowAnvil::wait_for(sub { my $point = eval { $node->reload; query('SHOW rflow.crash_point') }; defined $point && $point eq '' },
+		'the crash point to be gone');
+}
+
 sub caught_up
 {
+	live();
 	seen();
 	poll_until($node, 'SELECT coalesce(max(lag_blocks), 0) FROM rflow.network_status', 0);
 }
@@ -167,7 +176,7 @@ my @HAPPENINGS = (
 	} ],
 	[ 4, kill      => sub { $node->stop('immediate'); reorg() if rand() < 0.7; $node->start } ],
 	[ 5, end       => sub { eval { query("SELECT pg_terminate_backend(pid) FROM rflow.workers WHERE kind IN ('watcher', 'relayer', 'executor')") } } ],
-	[ 5, live      => sub { $job->crash_point(''); eval { $node->reload } } ],
+	[ 5, live      => \&live ],
 );
 
 sub happen
@@ -185,8 +194,7 @@ sub happen
 # Everything that is lost comes back or does not, and nothing is under way any more.
 sub settle
 {
-	$job->crash_point('');
-	eval { $node->reload };
+	live();
 	submit($_) for splice @lost, 0, int @lost / 2;
 	my $end   = $chain->block_number + 3 * $MAX_DEPTH + 10;
 	my $quiet = '';
