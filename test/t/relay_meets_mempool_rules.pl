@@ -163,5 +163,16 @@ $faulty->state(pool => undef);
 settle();
 executed_once($chain, $node, 1, 2, 4 .. $paid);
 
+# A cap below what the pool wants: it waits there, and says so (R14).
+sql("UPDATE rflow.relayers SET max_fee_per_gas = 4000000000");
+$faulty->state(pool => { sender => $ACCOUNT, client => 'besu', min_tip => '9000000000' });
+my ($capped) = pay(1);
+poll_until($node, "SELECT reason ~ '^held at its price of [0-9]+ wei per gas: a replacement would need more than the cap' FROM rflow.transactions WHERE id = $capped");
+is(sql("SELECT max(max_fee_per_gas) <= 4000000000 FROM rflow.attempts WHERE transaction_id = $capped"), 't', 'nothing beyond the cap is signed');
+sql("UPDATE rflow.relayers SET max_fee_per_gas = NULL");
+$faulty->state(pool => undef);
+settle();
+executed_once($chain, $node, 1, 2, 4 .. $paid);
+
 $node->stop;
 done_testing();
