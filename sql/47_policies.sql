@@ -115,12 +115,27 @@ END
 $$;
 COMMENT ON FUNCTION rflow_private.forget_policy_windows() IS 'What was counted goes with the policy';
 
+CREATE FUNCTION rflow_private.end_policy_suspension() RETURNS trigger
+	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	UPDATE rflow_private.incidents i
+		SET resolved_at = clock_timestamp()
+		WHERE i.kind = 'policy' AND i.subject = old.name AND i.resolved_at IS NULL;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION rflow_private.end_policy_suspension() IS 'A check that did not end in time is tried again once it is another one';
+
 CREATE TRIGGER before_change BEFORE INSERT OR UPDATE ON rflow.policies
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.before_policy_change();
 CREATE TRIGGER check_references BEFORE INSERT OR UPDATE ON rflow.policies
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.check_policy_references();
 CREATE TRIGGER definitions_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON rflow.policies
 	FOR EACH STATEMENT EXECUTE FUNCTION rflow_private.after_definitions_change();
+CREATE TRIGGER end_suspension AFTER UPDATE OF check_expression ON rflow.policies
+	FOR EACH ROW WHEN (old.check_expression IS DISTINCT FROM new.check_expression) EXECUTE FUNCTION rflow_private.end_policy_suspension();
+CREATE TRIGGER end_suspension_of_deleted AFTER DELETE ON rflow.policies
+	FOR EACH ROW EXECUTE FUNCTION rflow_private.end_policy_suspension();
 CREATE TRIGGER forget_windows AFTER DELETE ON rflow.policies
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.forget_policy_windows();
 

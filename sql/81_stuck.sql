@@ -164,6 +164,7 @@ SELECT 'transaction'::text AS kind, t.id::text AS subject, t.network, r.workflow
 		WHEN l.paused AND t.state IN ('queued', 'signed') THEN format('UPDATE rflow.relayers SET paused = false WHERE name = %L', t.relayer)
 		WHEN t.reason LIKE 'held at %' THEN format('It waits for a lower price; rflow.bump_transaction(%s, max_fee_per_gas => …) raises its own cap, rflow.cancel_transaction(%1$s) gives it up', t.id)
 		WHEN t.state = 'queued' AND t.replaces IS NOT NULL THEN format('rflow.cancel_transaction(%s) lets transaction %s go on as it was', t.id, t.replaces)
+		WHEN t.state = 'queued' AND t.reason LIKE 'policy %' THEN format('It is signed when the policy (rflow.policies) allows it; rflow.cancel_transaction(%s) gives it up', t.id)
 		WHEN t.state = 'queued' AND isfinite(t.due_at) AND t.due_at > clock_timestamp() THEN format('It is tried again at %s; rflow.retry_transaction(%s) tries it now, rflow.cancel_transaction(%2$s) gives it up', t.due_at, t.id)
 		WHEN t.state = 'queued' THEN format('See rflow.relayer_status; rflow.cancel_transaction(%s) gives it up', t.id)
 		WHEN t.state = 'mined' THEN 'It is confirmed when enough blocks have come after it'

@@ -582,13 +582,14 @@ relay_record_incident(const char *kind, const char *network, const char *subject
 					  const char *reason, const char *what_to_do)
 {
 	Datum parameters[5];
+	char nulls[] = "     ";
 
 	parameters[0] = CStringGetTextDatum(kind);
-	parameters[1] = CStringGetTextDatum(network);
+	parameters[1] = text_or_null(&nulls[1], network);
 	parameters[2] = CStringGetTextDatum(subject);
 	parameters[3] = CStringGetTextDatum(reason);
 	parameters[4] = CStringGetTextDatum(what_to_do);
-	(void) db_execute(&add_incident, parameters, NULL);
+	(void) db_execute(&add_incident, parameters, nulls);
 }
 
 void

@@ -2,8 +2,8 @@
  * record.h
  *	  The transitions of a transaction, each a function over the tables, inside an open transaction.
  *
- * Each checks the state that it leaves, under a row lock; false when the row is not in it any more,
- * and then nothing has been written.  Runs that wait are told in the same transaction.
+ * Each checks the state that it leaves, under a row lock; false when the row is not in it any
+ * more, and then nothing has been written.  Runs that wait are told in the same transaction.
  */
 #ifndef RELAY_RECORD_H
 #define RELAY_RECORD_H
@@ -88,7 +88,10 @@ extern void relay_record_answer(int64 chain_id, const struct evm_address *addres
 								int attempt, enum relay_class class, int64 code,
 								const char *answer);
 
-/* What cannot go on by itself; shown in rflow.stuck until it is resolved.  Once per subject. */
+/*
+ * What cannot go on by itself; shown in rflow.stuck until it is resolved.  Once per subject.
+ * network may be NULL.
+ */
 extern void relay_record_incident(const char *kind, const char *network, const char *subject,
 								  const char *reason, const char *what_to_do);
 extern void relay_resolve_incident(const char *kind, const char *subject);
