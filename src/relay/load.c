@@ -2,8 +2,7 @@
  * load.c
  *	  From the tables to memory: the view of one round.
  *
- * Everything is loaded anew each round: live nonces are as many as the windows allow, and a view
- * that is not kept cannot be wrong.
+ * Loaded anew each round: windows bound what is live, and what is not kept cannot be wrong.
  */
 #include "postgres.h"
 
@@ -73,10 +72,7 @@ static struct db_statement load_keys = {
 	.count = 1,
 };
 
-/*
- * The plan is kept while the tables grow from nothing: with OFFSET 0 it can only be one that goes
- * from live nonces to their attempts, by key.
- */
+/* The plan is kept while tables grow: OFFSET 0 makes it go from live nonces to attempts, by key. */
 static struct db_statement load_live = {
 	.sql =
 		"SELECT n.address, n.nonce, n.transaction_id, t.relayer, t.state, t.intent,"

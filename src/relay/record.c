@@ -132,10 +132,7 @@ static struct db_statement set_mined = {
 	.count = 12,
 };
 
-/*
- * Its time may be over since it was mined: then nobody offers it, and a no-op has to take its
- * nonce.
- */
+/* Its time may be over since: then nobody offers it, and a no-op has to take its nonce. */
 static struct db_statement set_unmined = {
 	.sql =
 		"WITH expires AS ("
