@@ -213,7 +213,8 @@ sub table
 		  $name =~ /^rflow/ ? '' : sprintf '%.1f× (%.1f× with the default)', @$one{qw(rflow_times default_times)};
 	}
 	return $text . "\n$ROUNDS alternating rounds of $SENDS sends; medians, and medians of the ratios of each round. $machine->{node}, "
-	  . "PostgreSQL " . ($machine->{postgresql} =~ /(\d+\.\d+)/)[0] . ", $machine->{processors} cores of $machine->{processor}.\n";
+	  . "PostgreSQL " . ($machine->{postgresql} =~ /(\d+\.\d+)/)[0] . ", $machine->{processors} cores of $machine->{processor}, "
+	  . "load average at the end $machine->{load_average}.\n";
 }
 
 sub write_file
