@@ -22,9 +22,8 @@
 
 /* Is there a run that is to hear of it?  Most transactions do not make one wait. */
 #define RETURNING_TELL \
-	" RETURNING run_id IS NOT NULL AND" \
-	"           rflow_private.relay_verdict(state, reverted," \
-	"               CASE wait_for WHEN 'none' THEN 'confirmed' ELSE wait_for END) <> 'pending'"
+	" RETURNING run_id IS NOT NULL AND rflow_private.relay_verdict(state, reverted," \
+	"    CASE wait_for WHEN 'none' THEN 'confirmed' ELSE wait_for END) <> 'pending'"
 
 static struct db_statement lock_transactions = {
 	.sql =
@@ -120,9 +119,8 @@ static struct db_statement set_mined = {
 		"   SET state = 'mined', transaction_hash = $2::rflow.hex, block_number = $3,"
 		"       block_hash = $4::rflow.hex, reverted = $5, gas_used = $6, effective_gas_price = $7,"
 		"       reason = $8, state_since = $9, mined_at = $9,"
-		"       broadcast_at = COALESCE(broadcast_at, $9),"
-		"       error = CASE WHEN $10 IS NOT NULL"
-		"                    THEN rflow_private.relay_failure($10, $11, $12) END"
+		"       broadcast_at = COALESCE(broadcast_at, $9), error = CASE WHEN $10 IS NOT NULL"
+		"       THEN rflow_private.relay_failure($10, $11, $12) END"
 		" WHERE id = $1 AND state IN ('signed', 'broadcast', 'mined')"
 		"   AND COALESCE((SELECT b.hash = $4::rflow.hex"
 		"                   FROM rflow_private.blocks b"
@@ -327,7 +325,6 @@ tell_runs(int64 id)
 	(void) db_execute(&tell_gone_on, parameters, NULL);
 }
 
-/* After a statement that returned whether there are any. */
 static void
 tell_waiting(int64 id)
 {
