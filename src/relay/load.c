@@ -112,7 +112,7 @@ static struct db_statement load_originals = {
 static struct db_statement load_replacements = {
 	.sql =
 		"SELECT t.id, t.relayer, t.owner, t.recipient, t.value, t.data, t.gas_limit,"
-		"       t.max_fee_per_gas, t.workflow"
+		"       t.max_fee_per_gas, t.workflow, t.network, t.chain_id"
 		"  FROM rflow_private.relayer_transactions t"
 		" WHERE t.id = ANY ($1) AND t.state = 'queued'",
 	.types = {INT8ARRAYOID},
