@@ -380,9 +380,11 @@ CREATE TABLE rflow_private.relayer_keys (
 	next_nonce bigint NOT NULL,
 	adopted_nonce bigint NOT NULL,
 	adopted_at timestamptz NOT NULL,
+	gaps bigint[] NOT NULL DEFAULT '{}',
 	PRIMARY KEY (chain_id, address)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
 COMMENT ON TABLE rflow_private.relayer_keys IS 'Next nonce of each account, counted from the chain''s count when it was adopted';
+COMMENT ON COLUMN rflow_private.relayer_keys.gaps IS 'Nonces below the next one that nothing of ours holds, and that are to be filled (rflow.fill_gap())';
 
 -- What a relayer process has last learned, for the views, and for the choice of a pool's member.
 CREATE TABLE rflow_private.relayer_states (

@@ -110,6 +110,11 @@ CREATE FUNCTION rflow.retry_relayer(relayer text, reason text DEFAULT NULL) RETU
 COMMENT ON FUNCTION rflow.retry_relayer(text, text) IS
 	'Has a relayer look again at once at all that it holds or waits for; returns how many transactions waited for a time. For operators';
 
+CREATE FUNCTION rflow.fill_gap(relayer text, nonce bigint, reason text DEFAULT NULL) RETURNS text
+	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_fill_gap';
+COMMENT ON FUNCTION rflow.fill_gap(text, bigint, text) IS
+	'Has a no-op take a nonce that the chain waits for and nothing of rflow''s holds. For operators; the relayer does so by itself when what has later nonces has waited for three blocks';
+
 CREATE FUNCTION rflow.adopt_account(relayer text, next_nonce bigint DEFAULT NULL, reason text DEFAULT NULL) RETURNS bigint
 	LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'rflow_adopt_account';
 COMMENT ON FUNCTION rflow.adopt_account(text, bigint, text) IS

@@ -124,7 +124,7 @@ SELECT 'relayer'::text AS kind, r.name AS subject, r.network, NULL::text AS work
 	s.problem_since AS since, s.problem AS reason,
 	CASE
 		WHEN s.problem LIKE 'insufficient funds%' THEN format('Send funds to %s', s.address)
-		WHEN s.problem LIKE '%rflow.adopt_account%' THEN 'See the reason'
+		WHEN s.problem LIKE '%rflow.adopt_account%' OR s.problem LIKE '%rflow.fill_gap%' THEN 'See the reason'
 		WHEN s.address IS NULL THEN 'Make the key readable for the server: signer of rflow.relayers, rflow.key_directory, the environment of the server'
 		ELSE format('It goes on by itself when this is over; rflow.retry_relayer(%L) has it look at once', r.name)
 	END AS what_to_do,

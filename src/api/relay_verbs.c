@@ -98,11 +98,36 @@ static struct db_statement note_retried = {
 	.count = 2,
 };
 
+static struct db_statement find_nonce = {
+	.sql =
+		"SELECT k.next_nonce, s.chain_nonce, n.transaction_id, s.address, w.chain_id"
+		"  FROM rflow.relayers r"
+		"  JOIN rflow.networks w ON w.name = r.network"
+		"  LEFT JOIN rflow_private.relayer_states s ON s.relayer = r.name"
+		"  LEFT JOIN rflow_private.relayer_keys k"
+		"         ON k.chain_id = w.chain_id AND k.address = s.address"
+		"  LEFT JOIN rflow_private.nonces n"
+		"         ON n.chain_id = w.chain_id AND n.address = s.address AND n.nonce = $2"
+		" WHERE r.name = $1",
+	.types = {TEXTOID, INT8OID},
+	.count = 2,
+};
+
+static struct db_statement wish_filled = {
+	.sql =
+		"UPDATE rflow_private.relayer_keys"
+		"   SET gaps = pg_catalog.array_append(pg_catalog.array_remove(gaps, $3), $3)"
+		" WHERE chain_id = $1 AND address = $2",
+	.types = {INT8OID, InvalidOid, INT8OID},
+	.count = 3,
+};
+
 PG_FUNCTION_INFO_V1(rflow_cancel_transaction);
 PG_FUNCTION_INFO_V1(rflow_expire_transaction);
 PG_FUNCTION_INFO_V1(rflow_bump_transaction);
 PG_FUNCTION_INFO_V1(rflow_retry_transaction);
 PG_FUNCTION_INFO_V1(rflow_retry_relayer);
+PG_FUNCTION_INFO_V1(rflow_fill_gap);
 PG_FUNCTION_INFO_V1(rflow_adopt_account);
 
 char *
@@ -275,6 +300,72 @@ rflow_retry_relayer(PG_FUNCTION_ARGS)
 	relay_log_verb(&entry);
 	api_end_private(&frame);
 	PG_RETURN_INT64(retried);
+}
+
+static void
+refuse_gap(const char *relayer, int64 nonce, const char *why)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("nonce %lld of relayer \"%s\" is no gap", (long long) nonce, relayer),
+			 errdetail("%s", why)));
+}
+
+/* The wish is a part of the account's row; whether it is a gap, the relayer checks once more. */
+static void
+fill_gap(const char *relayer, int64 nonce)
+{
+	Datum parameters[3];
+	bool isnull;
+
+	parameters[0] = CStringGetTextDatum(relayer);
+	parameters[1] = Int64GetDatum(nonce);
+	if (db_execute(&find_nonce, parameters, NULL) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("relayer \"%s\" does not exist", relayer)));
+	(void) db_value(0, 1, &isnull);
+	if (isnull || nonce >= db_int64(0, 1))
+		refuse_gap(relayer, nonce, "rflow has not come to this nonce yet.");
+	(void) db_value(0, 2, &isnull);
+	if (!isnull && nonce < db_int64(0, 2))
+		refuse_gap(relayer, nonce, "The chain has a transaction with it.");
+	(void) db_value(0, 3, &isnull);
+	if (!isnull)
+		refuse_gap(relayer, nonce,
+				   psprintf("Transaction %lld holds it.", (long long) db_int64(0, 3)));
+	wish_filled.types[1] = db_types()->address;
+	parameters[0] = db_value(0, 5, NULL);
+	parameters[1] = db_address_datum(db_datum_address(db_value(0, 4, NULL)));
+	parameters[2] = Int64GetDatum(nonce);
+	(void) db_execute(&wish_filled, parameters, NULL);
+	db_wake_at_commit(WAKE_RELAYERS);
+}
+
+/* fill_gap(relayer, nonce, reason) */
+Datum
+rflow_fill_gap(PG_FUNCTION_ARGS)
+{
+	struct db_identity_frame frame;
+	struct relay_verb entry = {0};
+	char *relayer;
+	int64 nonce;
+
+	api_need_argument(fcinfo, 0, "relayer");
+	api_need_argument(fcinfo, 1, "nonce");
+	relayer = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	nonce = PG_GETARG_INT64(1);
+	api_require_operator(psprintf("fill gaps of relayer \"%s\"", relayer));
+	entry.verb = "fill_gap";
+	entry.subject = psprintf("relayer %s nonce %lld", relayer, (long long) nonce);
+	entry.caller = GetUserId();
+	entry.reason = api_text_or_null(fcinfo, 2);
+	entry.outcome = "filling";
+	api_begin_private(&frame);
+	fill_gap(relayer, nonce);
+	relay_log_verb(&entry);
+	api_end_private(&frame);
+	PG_RETURN_TEXT_P(cstring_to_text(entry.outcome));
 }
 
 /* The chain's count, as the relayer has seen it last, unless the caller knows better. */

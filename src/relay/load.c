@@ -16,6 +16,7 @@
 #include "db/datum.h"
 #include "db/statement.h"
 #include "evm/word.h"
+#include "relay/gap.h"
 
 /* Room for sends that turn out to wait, so that they do not hide those behind them. */
 #define CANDIDATES_BEYOND_WINDOW 8
@@ -61,15 +62,6 @@ static struct db_statement load_due = {
 		"  FROM pg_catalog.unnest($1) AS r (name)",
 	.types = {TEXTARRAYOID, TEXTOID},
 	.count = 2,
-};
-
-static struct db_statement load_keys = {
-	.sql =
-		"SELECT address, next_nonce"
-		"  FROM rflow_private.relayer_keys"
-		" WHERE chain_id = $1",
-	.types = {INT8OID},
-	.count = 1,
 };
 
 /* The plan is kept while tables grow: OFFSET 0 makes it go from live nonces to attempts, by key. */
@@ -324,29 +316,6 @@ read_due(MemoryContext context, struct relay_process *process)
 }
 
 static void
-read_keys(MemoryContext context, struct relay_process *process)
-{
-	Datum parameters[1];
-	uint64 rows;
-	uint64 row;
-	int i;
-
-	for (i = 0; i < process->key_count; i++)
-		process->keys[i]->adopted = false;
-	parameters[0] = Int64GetDatum(process->chain_id);
-	rows = relay_fetch(context, &load_keys, parameters);
-	for (row = 0; row < rows; row++)
-	{
-		struct relay_key *key = relay_find_key(process, db_datum_address(db_value(row, 1, NULL)));
-
-		if (key == NULL)
-			continue;
-		key->adopted = true;
-		key->next_nonce = (uint64) db_int64(row, 2);
-	}
-}
-
-static void
 read_attempt(struct relay_attempt *attempt, uint64 row)
 {
 	char *class = db_text(row, 24);
@@ -568,9 +537,12 @@ relay_load_view(struct relay_process *process, bool signing_held)
 	read_due(round, process);
 	read_live(round, process, view);
 	read_pairs(round, process, view);
-	read_keys(round, process);
+	relay_load_keys(round, process);
 	if (!signing_held)
+	{
 		read_candidates(round, process, view);
+		relay_load_fillers(process, view);
+	}
 	db_commit();
 	return view;
 }

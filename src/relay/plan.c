@@ -15,6 +15,7 @@
 #include "evm/word.h"
 #include "relay/ask.h"
 #include "relay/cap.h"
+#include "relay/gap.h"
 
 /* How long a send steps aside: for a price to come down, for a block to change a simulation. */
 #define CAP_RETRY_MS 5000
@@ -200,7 +201,6 @@ plan_replacement(struct planner *planner, struct relay_nonce *nonce, bool noop)
 	made->gas_limit = noop ? Max(nonce->noop_gas, NOOP_GAS) : highest->gas_limit;
 }
 
-/* What waits stays in its place, and says why. */
 static void
 wait_to_compete(struct planner *planner, const struct relay_nonce *nonce, char *reason)
 {
@@ -478,7 +478,7 @@ plan_candidate(struct planner *planner, struct relay_candidate *candidate,
 		hold(planner, candidate, PAUSE_RETRY_MS, pause);
 		return true;
 	}
-	if (refusal != NULL)
+	if (refusal != NULL && !candidate->fills)
 	{
 		refuse(planner, candidate, "denied", refusal);
 		return true;
@@ -553,7 +553,7 @@ plan_key(struct planner *planner, struct relay_key *key)
 			continue;
 		if (!key_may_sign(planner, candidate->account))
 			return;
-		if (in_flight >= candidate->account->max_in_flight)
+		if (in_flight >= candidate->account->max_in_flight && !candidate->fills)
 			continue;
 		if (!plan_candidate(planner, candidate, &committed, in_flight))
 			return;
@@ -595,5 +595,6 @@ relay_make_plan(struct relay_process *process, struct relay_view *view)
 		plan_nonce(&planner, &view->nonces[i]);
 	for (i = 0; i < process->key_count; i++)
 		plan_key(&planner, process->keys[i]);
+	relay_find_gaps(process, view);
 	return plan;
 }

@@ -55,7 +55,7 @@ relay_check_plan(struct relay_process *process, struct relay_plan *plan)
 		const struct relay_candidate *candidate = plan->orders[i].candidate;
 		struct relay_checked checked = {0};
 
-		if (candidate != NULL)
+		if (candidate != NULL && !candidate->fills)
 		{
 			struct relay_subject subject = relay_subject_of(candidate);
 

@@ -21,6 +21,7 @@
 
 #include "db/datum.h"
 #include "db/statement.h"
+#include "relay/gap.h"
 #include "relay/load.h"
 #include "relay/move.h"
 #include "relay/policy_window.h"
@@ -478,8 +479,11 @@ assign_nonces(struct signing *signing, struct relay_key *key, int64 start)
 	{
 		struct relay_order *order = &signing->plan->orders[i];
 
-		if (order->key == key && order->nonce == NULL && !order->dropped &&
-			sign_first(signing, order, (uint64) next))
+		if (order->key != key || order->nonce != NULL || order->dropped)
+			continue;
+		if (order->candidate->fills)
+			(void) put_signed(signing, order, order->candidate->gap);
+		else if (sign_first(signing, order, (uint64) next))
 			next++;
 	}
 	if (next == start)
@@ -571,6 +575,7 @@ relay_sign_orders(struct relay_plan *plan, int64 chain_id, int64 head_number, re
 	signing.firsts = palloc(sizeof(struct first_payload) * (plan->order_count + 1));
 	for (i = 0; i < key_count; i++)
 		next[i] = lock_account(&signing, keys[i]);
+	relay_make_fillers(plan, chain_id);
 	lock_and_recheck(plan);
 	recheck_grants(plan);
 	apply_rulings(plan);

@@ -48,7 +48,13 @@ struct relay_key
 	bool owned;        /* this process alone of the server uses it */
 	bool adopted;      /* has a row in relayer_keys */
 	uint64 next_nonce; /* of that row */
-	int in_flight;     /* live nonces that are not mined */
+	uint64 *gaps;      /* nonces that an operator wants filled, in the round's memory */
+	int gap_count;
+	bool has_gap; /* the chain waits for a nonce below ours that nothing of ours holds */
+	uint64 gap;
+	int64 gap_since; /* head at which that was first seen */
+	bool fills_gap;  /* it has been so for long enough */
+	int in_flight;   /* live nonces that are not mined */
 
 	/* What the chain said last. */
 	bool observed;
@@ -119,7 +125,9 @@ struct relay_account
 /* A queued send that this round may sign. */
 struct relay_candidate
 {
-	int64 id;
+	int64 id;   /* 0: of one that fills a gap, it is made when it is signed */
+	bool fills; /* it is a no-op for a nonce that nothing holds */
+	uint64 gap;
 	struct relay_account *account;
 	Oid owner;
 	const char *workflow; /* NULL: not sent by a run */
