@@ -22,6 +22,7 @@
 #include "storage/ipc.h"
 #include "storage/lock.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/plancache.h"
 #include "utils/resowner.h"
@@ -117,6 +118,20 @@ prepare(const struct relay_policy *policy)
 	return plan;
 }
 
+/*
+ * In a user's session the plan is the user's. The relayer's own statements are planned by key
+ * alone (src/worker/relayer.c), which need not suit other tables.
+ */
+static void
+plan_as_usual(void)
+{
+	static const char *const settings[] = {"enable_seqscan", "enable_hashjoin", "enable_mergejoin"};
+
+	for (size_t i = 0; i < lengthof(settings); i++)
+		(void) set_config_option(settings[i], "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+								 true, 0, false);
+}
+
 static void
 act_as_owner(struct db_identity_frame *frame, const struct relay_policy *policy)
 {
@@ -139,7 +154,10 @@ evaluate_as_owner(struct relay_policy *policy, const struct relay_scope *scope)
 	XactReadOnly = true;
 	act_as_owner(&identity, policy);
 	if (MyBgworkerEntry != NULL)
+	{
+		plan_as_usual();
 		db_user_limits_start(db_statement_timeout_ms);
+	}
 	if (policy->plan == NULL)
 	{
 		SPIPlanPtr plan = prepare(policy);
