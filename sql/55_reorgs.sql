@@ -131,12 +131,30 @@ END
 $$;
 COMMENT ON FUNCTION rflow_private.reattach_run(uuid, bigint, rflow.hex, timestamptz, integer, integer) IS 'The event of a run is on the chain, in this block: the run goes on where it was, and so do its sends';
 
+-- What was queued in the place of a send may be mined as well as the send.
+CREATE FUNCTION rflow_private.sends_of_run(run uuid) RETURNS SETOF rflow_private.relayer_transactions
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT t.*
+	FROM rflow_private.step_runs s
+	JOIN rflow_private.relayer_transactions t ON t.id = s.transaction_id
+	WHERE s.run_id = run
+	UNION ALL
+	SELECT n.*
+	FROM rflow_private.step_runs s
+	JOIN rflow_private.relayer_transactions t ON t.id = s.transaction_id
+	JOIN rflow_private.relayer_transactions n ON n.id = t.replaced_by
+	WHERE s.run_id = run;
+END;
+COMMENT ON FUNCTION rflow_private.sends_of_run(uuid) IS 'The transactions of a run''s steps, and those that are to be mined in the place of one';
+
 CREATE FUNCTION rflow_private.retract_run(run uuid, why text) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	r rflow_private.workflow_runs;
 	t record;
 	ids bigint[] := '{}';
+	replacements bigint[] := '{}';
 	given_up bigint[];
 	moment timestamptz := clock_timestamp();
 	failure jsonb := jsonb_build_object('sqlstate', '57014', 'message', why);
@@ -147,7 +165,7 @@ BEGIN
 		RETURN false;
 	END IF;
 	FOR t IN
-		SELECT x.id
+		SELECT x.id, x.replaced_by
 		FROM rflow_private.step_runs s
 		JOIN rflow_private.relayer_transactions x ON x.id = s.transaction_id
 		WHERE s.run_id = run
@@ -155,8 +173,23 @@ BEGIN
 		FOR UPDATE OF x SKIP LOCKED
 	LOOP
 		ids := ids || t.id;
+		replacements := array_remove(replacements || t.replaced_by, NULL);
 	END LOOP;
 	IF cardinality(ids) < (SELECT count(*) FROM rflow_private.step_runs s WHERE s.run_id = run AND s.transaction_id IS NOT NULL) THEN
+		RETURN false;
+	END IF;
+	-- A replacement is made under the lock of what it replaces, so there is no other one by now.
+	FOR t IN
+		SELECT x.id
+		FROM rflow_private.relayer_transactions x
+		WHERE x.id = ANY (replacements)
+		ORDER BY x.id
+		FOR UPDATE OF x SKIP LOCKED
+	LOOP
+		ids := ids || t.id;
+		replacements := array_remove(replacements, t.id);
+	END LOOP;
+	IF cardinality(replacements) > 0 THEN
 		RETURN false;
 	END IF;
 
@@ -171,8 +204,12 @@ BEGIN
 		WHERE d.kind = 'send' AND d.owner = e.relayer AND d.wake_at = e.due_at AND d.id = lpad(e.id::text, 19, '0')),
 	cancelled AS (
 		UPDATE rflow_private.relayer_transactions x
-		SET intent = 'cancel', reason = why || '; a no-op is to take its nonce'
-		WHERE x.id = ANY (ids) AND x.state IN ('signed', 'broadcast') AND x.intent = 'send'
+		SET intent = 'cancel', replaced_by = NULL, reason = why || '; a no-op is to take its nonce'
+		WHERE x.id = ANY (ids) AND x.state IN ('signed', 'broadcast')
+			-- One that is being replaced is left to its replacement, once that has a payload at the nonce.
+			AND (x.intent = 'send' OR x.intent = 'replace' AND EXISTS (SELECT
+				FROM rflow_private.relayer_transactions n
+				WHERE n.id = x.replaced_by AND n.state = 'queued'))
 		RETURNING x.id)
 	SELECT array_agg(e.id) INTO given_up FROM (SELECT id FROM ended UNION ALL SELECT id FROM cancelled) e;
 
@@ -239,9 +276,7 @@ BEGIN
 		SELECT r.* INTO former FROM rflow_private.workflow_runs r WHERE r.id = next_run.follows FOR UPDATE;
 		SELECT coalesce(bool_or(t.state IN ('queued', 'signed', 'broadcast', 'mined')), false), coalesce(bool_or(t.state = 'confirmed'), false)
 			INTO undecided, effect
-			FROM rflow_private.step_runs s
-			JOIN rflow_private.relayer_transactions t ON t.id = s.transaction_id
-			WHERE s.run_id = former.id;
+			FROM rflow_private.sends_of_run(former.id) t;
 		CONTINUE WHEN undecided;
 		decided := decided + 1;
 		IF NOT effect THEN

@@ -66,8 +66,20 @@ SELECT state, block_number, transaction_index, log_index, detached_at IS NOT NUL
 FROM rflow_private.workflow_runs WHERE log_index = 4 ORDER BY block_number;
 SELECT * FROM pg_temp.due;
 
--- Nowhere: by what its send is.
-SELECT run, rflow_private.retract_run(lpad(run, 32, '0')::uuid, 'gone') FROM pg_temp.runs WHERE detached AND run IN ('2', '3', '4', '6', '8');
+-- Nowhere: by what its send is, and what is to be mined in its place.
+SELECT pg_temp.make(9, 'pay', 'waiting', 'broadcast', 130), pg_temp.make(10, 'pay', 'waiting', 'broadcast', 130);
+INSERT INTO rflow_private.relayer_transactions (id, relayer, network, chain_id, owner, idempotency_key, run_id, step, data, state, state_since,
+	nonce, created_at, replaces)
+SELECT t.id + 10, t.relayer, t.network, t.chain_id, t.owner, 'replace:' || t.id, t.run_id, t.step, t.data,
+	CASE t.id WHEN 9 THEN 'queued' ELSE 'broadcast' END, t.state_since, CASE t.id WHEN 10 THEN 10 END, t.created_at, t.id
+FROM rflow_private.relayer_transactions t WHERE t.id IN (9, 10);
+UPDATE rflow_private.relayer_transactions SET intent = 'replace', replaced_by = id + 10 WHERE id IN (9, 10);
+UPDATE rflow_private.workflow_runs SET detached_at = '2026-01-01' WHERE log_index IN (9, 10);
+SELECT run, rflow_private.retract_run(lpad(run, 32, '0')::uuid, 'gone')
+FROM (SELECT DISTINCT run FROM pg_temp.runs WHERE detached AND run IN ('2', '3', '4', '6', '8', '9', '10')) r ORDER BY run;
+SELECT id, state, intent, replaces, replaced_by FROM rflow_private.relayer_transactions WHERE id IN (9, 10, 19, 20) ORDER BY id;
+-- A replacement that was mined is an effect of the run: it does not begin anew.
+UPDATE rflow_private.relayer_transactions SET state = CASE id WHEN 10 THEN 'replaced' ELSE 'confirmed' END WHERE id IN (10, 20);
 SELECT run, state, retracted, send, intent, error, after FROM pg_temp.runs WHERE retracted;
 SELECT kind, subject, reason FROM rflow.incidents WHERE kind = 'retracted' ORDER BY subject;
 SELECT reattached, retracted, held FROM rflow.reorgs ORDER BY at LIMIT 1;
@@ -78,6 +90,8 @@ CREATE FUNCTION pg_temp.back(number integer, value integer DEFAULT NULL) RETURNS
 		'0x5fbdb2315678afecb367f032d93f642f64180aa3', jsonb_build_object('value', coalesce(value, number)), '2026-01-03')
 $$;
 SELECT pg_temp.back(4), pg_temp.back(8);
+SELECT pg_temp.back(10);
+SELECT run, no, state, block, retracted, send FROM pg_temp.runs WHERE run IN ('9', '10');
 -- … what was ended without a send begins once more, what may still be mined waits.
 SELECT pg_temp.back(6), pg_temp.back(2), pg_temp.back(3);
 SELECT run, no, state, block, retracted, send, after FROM pg_temp.runs WHERE run IN ('2', '3', '4', '6', '8');
