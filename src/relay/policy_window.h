@@ -4,7 +4,8 @@
  *
  * Whatever relayers and accounts share a policy, its row of rflow_private.policy_windows is locked
  * from before the count until the commit; so the limit holds exactly, and what a crash undoes was
- * not counted.  What is signed counts, whatever becomes of it; no-ops and replacements do not.
+ * not counted.  What is signed counts, whatever becomes of it, and so does a transaction that is
+ * to replace another one; no-ops, and the same payload for a higher price, do not.
  */
 #ifndef RELAY_POLICY_WINDOW_H
 #define RELAY_POLICY_WINDOW_H
