@@ -25,6 +25,8 @@
 
 /* The state a transaction meets when it is mined is not the one it was estimated on. */
 #define GAS_MARGIN_PERCENT 20
+/* Any transaction costs as much: what a node says below that is no estimate. */
+#define LEAST_GAS 21000
 
 /* A target that is an unsigned integer; NULL is an error that names the field. */
 static void
@@ -311,7 +313,8 @@ flow_send_apply(struct flow_run *run, struct flow_step *step, struct flow_turn *
 	else if (estimate == NULL || run->send->gas_limit > 0)
 		queue(run, step, run->send);
 	else if ((text = evm_json_string(estimate->result, &len)) == NULL ||
-			 evm_quantity_decode_u64(&gas, text, len, &error) != EVM_OK || gas > PG_INT32_MAX)
+			 evm_quantity_decode_u64(&gas, text, len, &error) != EVM_OK || gas < LEAST_GAS ||
+			 gas > PG_INT32_MAX)
 		flow_step_retry(run, step, "the node gave no gas estimate", true);
 	else
 	{

@@ -43,6 +43,8 @@
 /* An estimate is made on the newest state; what it runs on is a later one. */
 #define GAS_MARGIN_NUMERATOR 6
 #define GAS_MARGIN_DENOMINATOR 5
+/* Any transaction costs as much: what a node says below that is no estimate. */
+#define LEAST_GAS 21000
 /* Where no block has paid a priority fee and the node names none: 1 gwei. */
 #define FALLBACK_PRIORITY_WEI UINT64CONST(1000000000)
 
@@ -477,7 +479,7 @@ read_gas(const struct questions *questions, int64 *out, int index)
 {
 	uint64 gas;
 
-	if (!relay_parse_u64(&gas, result_of(questions, index)) ||
+	if (!relay_parse_u64(&gas, result_of(questions, index)) || gas < LEAST_GAS ||
 		gas >= PG_INT64_MAX / GAS_MARGIN_NUMERATOR)
 		return false;
 	*out = (int64) (gas * GAS_MARGIN_NUMERATOR / GAS_MARGIN_DENOMINATOR);

@@ -54,6 +54,7 @@ meets('connections are closed', 3, { kind => 'close', times => 3 });
 meets('the node is down behind its load balancer', 3, { kind => 'respond', status => 502, body => '<html>Bad Gateway</html>', times => 3 });
 meets('the node limits the rate', 2, { kind => 'rate_limit', seconds => 1, times => 2 });
 meets('the pool is full', 2, { kind => 'error', method => $send, code => -32000, message => 'txpool is full', times => 2 });
+meets('estimates of gas that are none', 4, map({ { kind => 'result', method => 'eth_estimateGas', result => $_, times => 1 } } '0x0', '0x1', '0x5207', '0xffffffffffffffff'));
 meets('nothing that is known', 2, { kind => 'error', method => $send, code => -32603, message => 'frobnication failure', times => 2 });
 # I-24: refused, and taken when the same bytes come again.
 meets('a nonce that is ahead', 2, { kind => 'error', method => $send, code => -32000, message => 'nonce too high', times => 2 });
