@@ -80,6 +80,28 @@ END
 $$;
 COMMENT ON FUNCTION rflow_private.check_relayer_unused() IS 'A relayer with transactions under way cannot be deleted';
 
+-- Nobody would follow the nonces of an account that no relayer names, and who waits for them would wait for ever.
+CREATE FUNCTION rflow_private.check_signer_unused() RETURNS trigger
+	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	live bigint;
+BEGIN
+	SELECT count(*) INTO live
+	FROM rflow_private.nonces n
+	JOIN rflow_private.relayer_transactions t ON t.id = n.transaction_id
+	WHERE NOT n.settled AND t.relayer = old.name;
+	IF live > 0 THEN
+		RAISE object_in_use USING
+			MESSAGE = format('relayer "%s" has transactions under way: its signer cannot be changed', old.name),
+			DETAIL = format('%s are signed and not confirmed.', live),
+			HINT = 'Wait for them; or pause it, insert another relayer with the new signer, and use that one.',
+			TABLE = tg_table_name, SCHEMA = tg_table_schema, COLUMN = 'signer';
+	END IF;
+	RETURN new;
+END
+$$;
+COMMENT ON FUNCTION rflow_private.check_signer_unused() IS 'The signer of a relayer with signed transactions under way cannot be changed';
+
 CREATE FUNCTION rflow_private.delete_relayer_grants() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -99,5 +121,7 @@ CREATE TRIGGER check_unused BEFORE DELETE ON rflow.networks
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.check_network_unused();
 CREATE TRIGGER check_unused BEFORE DELETE ON rflow.relayers
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.check_relayer_unused();
+CREATE TRIGGER check_signer BEFORE UPDATE OF signer ON rflow.relayers
+	FOR EACH ROW WHEN (old.signer IS DISTINCT FROM new.signer) EXECUTE FUNCTION rflow_private.check_signer_unused();
 CREATE TRIGGER delete_grants AFTER DELETE ON rflow.relayers
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.delete_relayer_grants();

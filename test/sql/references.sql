@@ -68,6 +68,14 @@ SELECT rflow.submit_transaction('references-hot', recipient => '0x70997970C51812
 SAVEPOINT s;
 DELETE FROM rflow.relayers WHERE name = 'references-hot';
 ROLLBACK TO s;
+-- Another signer is another account: what is queued goes to that, but what is signed would have nobody.
+UPDATE rflow.relayers SET signer = 'env:RFLOW_OTHER' WHERE name = 'references-hot';
+INSERT INTO rflow_private.nonces (chain_id, address, nonce, transaction_id) VALUES (31337, '0x5FbDB2315678afecb367f032d93F642f64180aa3', 0, :id);
+SAVEPOINT s;
+UPDATE rflow.relayers SET signer = 'env:RFLOW_NOTHING' WHERE name = 'references-hot';
+ROLLBACK TO s;
+UPDATE rflow_private.nonces SET settled = true;
+UPDATE rflow.relayers SET signer = 'env:RFLOW_NOTHING' WHERE name = 'references-hot';
 SELECT rflow.cancel_transaction(:id);
 DELETE FROM rflow.relayers WHERE name = 'references-hot';
 ROLLBACK;

@@ -64,6 +64,8 @@ $chain->transfer($payout, $ACCOUNTS[3], '100' . '0' x 18);
 my $first = deposit(10);
 run_is($first, 'succeeded');
 
+$chain->mine(2);
+poll_until($node, 'SELECT count(*) FROM rflow_private.nonces WHERE NOT settled', 0);
 $node->safe_psql('postgres', "UPDATE rflow.relayers SET signer = 'env:RFLOW_TEST_KEY_4' WHERE name = 'hot'");
 address_is($ACCOUNTS[4]);
 
