@@ -58,6 +58,22 @@ api_row_text(HeapTuple row, TupleDesc desc, const char *column)
 	return isnull ? NULL : TextDatumGetCString(value);
 }
 
+void
+api_check_given(const TriggerData *trigger, HeapTuple row, const char *column)
+{
+	TupleDesc desc = RelationGetDescr(trigger->tg_relation);
+	bool isnull;
+
+	(void) api_row_value(row, desc, column, &isnull);
+	if (isnull)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_NOT_NULL_VIOLATION),
+			 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
+					column, RelationGetRelationName(trigger->tg_relation)),
+			 errtablecol(trigger->tg_relation, SPI_fnumber(desc, column))));
+}
+
 bool
 api_column_changed(const TriggerData *trigger, const char *column)
 {
@@ -152,11 +168,13 @@ rflow_before_definition_change(PG_FUNCTION_ARGS)
 	if (strcmp(table, "networks") == 0)
 	{
 		api_check_name_stays(trigger, "network");
+		api_check_given(trigger, row, "rpc_urls");
 		check_urls(row, desc);
 	}
 	else if (strcmp(table, "contracts") == 0)
 	{
 		api_check_name_stays(trigger, "contract");
+		api_check_given(trigger, row, "abi");
 		check_abi(row, desc);
 	}
 	else

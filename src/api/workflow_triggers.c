@@ -170,6 +170,9 @@ check_deletion(const TriggerData *trigger)
 				 errhint("Call rflow.disable() and delete it when they are.")));
 }
 
+/* What has no NULL and is not filled in by the trigger itself. */
+static const char *const READ_COLUMNS[] = {"name", "trigger", "steps", "vars", "start_at"};
+
 Datum
 rflow_before_workflow_change(PG_FUNCTION_ARGS)
 {
@@ -188,6 +191,8 @@ rflow_before_workflow_change(PG_FUNCTION_ARGS)
 		return PointerGetDatum(row);
 	}
 	api_check_name_stays(trigger, "workflow");
+	for (int i = 0; i < (int) lengthof(READ_COLUMNS); i++)
+		api_check_given(trigger, row, READ_COLUMNS[i]);
 	flow_check_trigger_shape(DatumGetJsonbP(api_row_value(row, desc, "trigger", &isnull)));
 	flow_check_steps_shape(DatumGetJsonbP(api_row_value(row, desc, "steps", &isnull)));
 	if (!ours)

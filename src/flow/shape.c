@@ -289,6 +289,10 @@ check_steps(const struct evm_json *steps)
 {
 	size_t count = evm_json_array_size(steps);
 
+	if (evm_json_kind(steps) != EVM_JSON_ARRAY)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("steps is not a JSON array"),
+				 errhint("Use rflow.steps(), for a single step too.")));
 	if (count > FLOW_MAX_STEPS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

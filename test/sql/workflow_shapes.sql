@@ -67,6 +67,16 @@ INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '{"kind": "moon
 INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '{}', '[]');
 INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '[]', '[]');
 INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '{"kind": "start"}', '{}');
+INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '{"kind": "start"}', '"a"');
+INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '{"kind": "start"}', 'null');
+INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '{"kind": "start"}', rflow.stop('a'));
+INSERT INTO rflow.workflows (name, trigger) VALUES ('w1', '{"kind": "start"}');
+INSERT INTO rflow.workflows (name, steps) VALUES ('w1', '[]');
+INSERT INTO rflow.workflows (trigger, steps) VALUES ('{"kind": "start"}', '[]');
+INSERT INTO rflow.workflows (name, trigger, steps, vars) VALUES ('w1', '{"kind": "start"}', '[]', NULL);
+INSERT INTO rflow.workflows (name, trigger, steps, start_at) VALUES ('w1', '{"kind": "start"}', '[]', NULL);
+INSERT INTO rflow.networks (name, chain_id) VALUES ('w1', 1);
+INSERT INTO rflow.contracts (name, network, address) VALUES ('w1', 'w1', '0x5FbDB2315678afecb367f032d93F642f64180aa3');
 INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '{"kind": "start"}', '[7]');
 INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '{"kind": "start"}', '[{"kind": "stop"}]');
 INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('w1', '{"kind": "start"}', '[{"name": "a"}]');
