@@ -60,10 +60,7 @@ CREATE TABLE rflow.relayers (
 	name text PRIMARY KEY
 		CONSTRAINT relayers_name_check CHECK (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
 	network text NOT NULL,
-	signer text NOT NULL
-		CONSTRAINT relayers_signer_check CHECK (signer ~ ('^(env:RFLOW_[A-Z0-9_]+|file:[A-Za-z0-9][A-Za-z0-9._-]*'
-			|| '|keystore:[A-Za-z0-9][A-Za-z0-9._-]*(#(env:RFLOW_[A-Z0-9_]+|file:[A-Za-z0-9][A-Za-z0-9._-]*))?'
-			|| '|mnemonic:[A-Za-z0-9][A-Za-z0-9._-]*(#m(/[0-9]{1,10}[''hH]?)+)?)$')),
+	signer text NOT NULL,
 	paused boolean NOT NULL DEFAULT false,
 	max_in_flight integer NOT NULL DEFAULT 16
 		CONSTRAINT relayers_max_in_flight_check CHECK (max_in_flight BETWEEN 1 AND 1000),

@@ -106,12 +106,31 @@ CREATE FUNCTION rflow_private.after_definitions_change() RETURNS trigger
 	LANGUAGE c AS 'MODULE_PATHNAME', 'rflow_after_definitions_change';
 COMMENT ON FUNCTION rflow_private.after_definitions_change() IS 'Tells the workers at commit that definitions have changed';
 
+-- No constraint: the error of one shows the row, and whoever gets this wrong may have written a key there.
+CREATE FUNCTION rflow_private.check_signer_form() RETURNS trigger
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	IF new.signer !~ ('^(env:RFLOW_[A-Z0-9_]+|file:[A-Za-z0-9][A-Za-z0-9._-]*'
+		|| '|keystore:[A-Za-z0-9][A-Za-z0-9._-]*(#(env:RFLOW_[A-Z0-9_]+|file:[A-Za-z0-9][A-Za-z0-9._-]*))?'
+		|| '|mnemonic:[A-Za-z0-9][A-Za-z0-9._-]*(#m(/[0-9]{1,10}[''hH]?)+)?)$') THEN
+		RAISE check_violation USING
+			MESSAGE = format('relayer "%s": signer is none of env:RFLOW_NAME, file:NAME, keystore:NAME, mnemonic:NAME', new.name),
+			HINT = 'It says where the key is. If you have written a key there, use it no more: the server''s log may have the statement.',
+			TABLE = tg_table_name, SCHEMA = tg_table_schema, COLUMN = 'signer';
+	END IF;
+	RETURN new;
+END
+$$;
+COMMENT ON FUNCTION rflow_private.check_signer_form() IS 'The signer of a relayer must be a reference; what else it is is not shown';
+
 CREATE TRIGGER before_change BEFORE INSERT OR UPDATE ON rflow.networks
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.before_definition_change();
 CREATE TRIGGER before_change BEFORE INSERT OR UPDATE ON rflow.contracts
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.before_definition_change();
 CREATE TRIGGER before_change BEFORE INSERT OR UPDATE ON rflow.relayers
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.before_definition_change();
+CREATE TRIGGER check_signer_form BEFORE INSERT OR UPDATE OF signer ON rflow.relayers
+	FOR EACH ROW EXECUTE FUNCTION rflow_private.check_signer_form();
 CREATE TRIGGER before_change BEFORE INSERT OR UPDATE OR DELETE ON rflow.workflows
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.before_workflow_change();
 CREATE TRIGGER after_change AFTER INSERT OR UPDATE OR DELETE ON rflow.workflows

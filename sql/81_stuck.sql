@@ -125,6 +125,8 @@ SELECT 'relayer'::text AS kind, r.name AS subject, r.network, NULL::text AS work
 	CASE
 		WHEN s.problem LIKE 'insufficient funds%' THEN format('Send funds to %s', s.address)
 		WHEN s.problem LIKE '%rflow.adopt_account%' OR s.problem LIKE '%rflow.fill_gap%' THEN 'See the reason'
+		WHEN s.problem LIKE 'the key is one that everybody knows%' THEN 'Let signer of rflow.relayers name a key of your own'
+		WHEN s.problem LIKE 'the environment of the server has no %' THEN 'Put it into the environment of the server and restart it, or let signer of rflow.relayers name what is there'
 		WHEN s.address IS NULL THEN 'Make the key readable for the server: signer of rflow.relayers, rflow.key_directory, the environment of the server'
 		ELSE format('It goes on by itself when this is over; rflow.retry_relayer(%L) has it look at once', r.name)
 	END AS what_to_do,

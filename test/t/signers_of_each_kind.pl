@@ -148,12 +148,14 @@ problem_like('pbkdf2', '^keystore pbkdf2: wrong password$');
 write_file('pbkdf2', $pbkdf2->{keystore});
 poll_until($node, "SELECT state FROM rflow.transactions WHERE idempotency_key = 'payment 22'", 'confirmed');
 
-# References are checked where they are written.
+# References are checked where they are written, and one that is a key is not repeated.
+my $PASTED = '5' x 64;
 for my $signer ('keystore:', 'keystore:../hot', 'keystore:a#b', 'keystore:a#env:HOME', 'mnemonic:a#44', 'mnemonic:.a',
-	'vault:a')
+	'vault:a', "0x$PASTED", "env:$PASTED")
 {
 	my ($code, $out, $err) = $node->psql('postgres', "INSERT INTO rflow.relayers (name, network, signer) VALUES ('x', 'local', '$signer')");
-	like($err, qr/violates check constraint "relayers_signer_check"/, "$signer is no signer");
+	like($err, qr/ERROR:  relayer "x": signer is none of /, "$signer is no signer");
+	unlike($err, qr/$PASTED/, "the error does not show $signer");
 }
 
 my $log   = slurp_file($node->logfile);
