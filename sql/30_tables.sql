@@ -315,7 +315,7 @@ CREATE TABLE rflow_private.relayer_transactions (
 	state text NOT NULL DEFAULT 'queued'
 		CONSTRAINT relayer_transactions_state_check CHECK (state IN ('queued', 'signed', 'broadcast', 'mined', 'confirmed', 'failed', 'expired', 'cancelled', 'replaced')),
 	intent text NOT NULL DEFAULT 'send'
-		CONSTRAINT relayer_transactions_intent_check CHECK (intent IN ('send', 'cancel', 'replace', 'expire')),
+		CONSTRAINT relayer_transactions_intent_check CHECK (intent IN ('send', 'cancel', 'replace', 'expire', 'adopt')),
 	reason text,
 	state_since timestamptz NOT NULL,
 	from_address rflow.address,

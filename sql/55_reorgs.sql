@@ -40,6 +40,7 @@ BEGIN ATOMIC
 		JOIN rflow_private.relayer_transactions t ON t.id = d.id::bigint
 		JOIN rflow_private.workflow_runs r ON r.id = t.run_id
 		WHERE r.network = on_network AND r.detached_at IS NULL AND t.state = 'queued' AND t.due_at = 'infinity'
+			AND t.intent = 'send'
 		ORDER BY t.id
 		FOR UPDATE OF t SKIP LOCKED),
 	taken AS (
@@ -312,8 +313,11 @@ BEGIN
 	SELECT w.* INTO r FROM rflow_private.workflow_runs w WHERE w.id = run FOR UPDATE;
 	WITH again AS (
 		UPDATE rflow_private.relayer_transactions t
-		SET state = 'queued', intent = 'send', reason = NULL, state_since = clock_timestamp(), due_at = '-infinity'
+		SET state = 'queued', state_since = clock_timestamp(), due_at = '-infinity',
+			intent = CASE WHEN a.transaction_id IS NULL THEN 'send' ELSE 'adopt' END,
+			reason = 'held: outside transaction ' || a.transaction_hash || ' is looked for, which it is to become'
 		FROM rflow_private.step_runs s
+		LEFT JOIN rflow_private.adoptions a ON a.transaction_id = s.transaction_id
 		WHERE s.run_id = run AND t.id = s.transaction_id AND t.state = 'cancelled' AND t.nonce IS NULL
 			AND t.state_since = r.retracted_at
 		RETURNING t.id, t.relayer, t.network, t.valid_until)

@@ -162,6 +162,7 @@ SELECT 'transaction'::text AS kind, t.id::text AS subject, t.network, r.workflow
 		ELSE concat_ws(': ', format('in block %s, not confirmed', t.block_number), t.reason)
 	END AS reason,
 	CASE
+		WHEN t.intent = 'adopt' AND t.state <> 'mined' THEN format('It takes the nonce of the outside transaction when that is on the chain, and is not paid before; rflow.adopt_transaction(%s, NULL) takes the wish back', t.id)
 		WHEN p.resume IS NOT NULL AND t.state IN ('queued', 'signed') THEN p.resume
 		WHEN l.paused AND t.state IN ('queued', 'signed') THEN format('UPDATE rflow.relayers SET paused = false WHERE name = %L', t.relayer)
 		WHEN t.reason LIKE 'held at %' THEN format('It waits for a lower price; rflow.bump_transaction(%s, max_fee_per_gas => …) raises its own cap, rflow.cancel_transaction(%1$s) gives it up', t.id)

@@ -26,7 +26,7 @@ COMMENT ON COLUMN rflow.transactions.step IS 'The step of the run';
 COMMENT ON COLUMN rflow.transactions.state IS 'queued, signed, broadcast (a node has it), mined, confirmed; or final without effect: failed, expired, cancelled, replaced';
 COMMENT ON COLUMN rflow.transactions.reason IS 'Why it is in this state, or why it waits';
 COMMENT ON COLUMN rflow.transactions.since IS 'When it came into this state';
-COMMENT ON COLUMN rflow.transactions.intent IS 'What is wanted: send, cancel, replace, expire';
+COMMENT ON COLUMN rflow.transactions.intent IS 'What is wanted: send, cancel, replace, expire; adopt: an outside transaction is what it became, and it is held until that is found';
 COMMENT ON COLUMN rflow.transactions.recipient IS 'Where it goes; NULL creates a contract';
 COMMENT ON COLUMN rflow.transactions.value IS 'In wei';
 COMMENT ON COLUMN rflow.transactions.data IS 'Call data, or the code of a contract';

@@ -199,6 +199,10 @@ replace(const struct relay_target *target, const struct relay_send *send, char *
 	if (target->replaces != 0)
 		refuse(target, psprintf("replaces transaction %lld itself", (long long) target->replaces),
 			   "It can be bumped, or cancelled.");
+	if (target->intent == RELAY_INTENT_ADOPT)
+		refuse(target, "is to become an outside transaction",
+			   psprintf("rflow.adopt_transaction(%lld, NULL) takes that back.",
+						(long long) target->id));
 	if (target->replaced_by != 0 && target->intent == RELAY_INTENT_REPLACE)
 	{
 		if (!has_payload(target->replaced_by, send, was))

@@ -87,7 +87,7 @@ pause_after(const struct relay_nonce *nonce)
 static bool
 may_go_out(const struct relay_nonce *nonce)
 {
-	return nonce->state != RELAY_MINED && nonce->finding != RELAY_FOUND &&
+	return nonce->state != RELAY_MINED && !nonce->adopting && nonce->finding != RELAY_FOUND &&
 		!relay_needs_noop(nonce) && nonce->replacement == NULL &&
 		(nonce->account == NULL || !nonce->account->paused);
 }

@@ -23,7 +23,8 @@ static struct db_statement load_network = {
 		"SELECT chain_id, confirmations,"
 		"       (EXTRACT(epoch FROM rpc_timeout) * 1000)::int, rpc_urls,"
 		"       EXISTS (SELECT FROM rflow.relayer_pools p WHERE p.network = $1),"
-		"       COALESCE(max_units_per_second, 0), unit_costs::text"
+		"       COALESCE(max_units_per_second, 0), unit_costs::text,"
+		"       EXISTS (SELECT FROM rflow_private.adoptions a WHERE a.network = $1)"
 		"  FROM rflow.networks"
 		" WHERE name = $1 AND enabled",
 	.types = {TEXTOID},
@@ -111,6 +112,8 @@ read_network(struct relay_process *process)
 	process->rpc_timeout_ms = (int) db_int64(0, 3);
 	process->urls = urls_at(&process->url_count, 4);
 	process->has_pools = DatumGetBool(db_value(0, 5, NULL));
+	process->has_wishes = DatumGetBool(db_value(0, 8, NULL));
+	process->wishes_at = 0;
 	process->move_at = process->watched_at = process->topped_at = 0;
 	process->watched_head = process->topped_head = -2;
 	db_allowance_open(&process->allowance, process->network, (double) db_int64(0, 6));

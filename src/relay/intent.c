@@ -30,6 +30,7 @@ static const struct
 	[RELAY_INTENT_EXPIRE] = {"expire", RELAY_EXPIRED, "expiring", "expired before it was signed",
 							 "expired: a no-op is to take its nonce"},
 	[RELAY_INTENT_REPLACE] = {"replace", RELAY_REPLACED, "replacing", NULL, NULL},
+	[RELAY_INTENT_ADOPT] = {"adopt", RELAY_CONFIRMED, "adopting", NULL, NULL},
 };
 
 static struct db_statement lock_target = {
@@ -172,6 +173,10 @@ relay_give_up(const struct relay_target *target, enum relay_intent intent)
 {
 	struct relay_target replacement;
 
+	if (target->intent == RELAY_INTENT_ADOPT &&
+		(target->state == RELAY_QUEUED || target->state == RELAY_SIGNED ||
+		 target->state == RELAY_BROADCAST))
+		return intents[RELAY_INTENT_ADOPT].under_way;
 	if (target->state == RELAY_QUEUED)
 	{
 		(void) relay_end_queued(target->id, intents[intent].end, intents[intent].unsigned_reason,
@@ -216,6 +221,8 @@ relay_want_bump(const struct relay_target *target, const struct evm_word *max_fe
 	Datum parameters[2] = {0};
 	char nulls[] = "  ";
 
+	if (target->intent == RELAY_INTENT_ADOPT)
+		return intents[RELAY_INTENT_ADOPT].under_way;
 	if (lock_replacement(&replacement, target))
 		return relay_want_bump(&replacement, max_fee);
 	if (target->state == RELAY_QUEUED)

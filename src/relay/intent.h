@@ -17,7 +17,8 @@ enum relay_intent
 	RELAY_INTENT_SEND,
 	RELAY_INTENT_CANCEL,
 	RELAY_INTENT_EXPIRE,
-	RELAY_INTENT_REPLACE
+	RELAY_INTENT_REPLACE,
+	RELAY_INTENT_ADOPT /* it is held: an outside transaction is what it became (adopt.h) */
 };
 
 /* A transaction and what is wanted of it, locked until the end of the transaction. */
@@ -44,8 +45,8 @@ extern bool relay_lock_target(struct relay_target *out, int64 id);
  * Gives it up, by CANCEL or EXPIRE: one that is not signed ends at once; of one that is, a no-op is
  * to take the nonce, and what mines there decides.  Returns what it is then: "cancelled",
  * "expired"; "cancelling", "expiring" while a no-op has to come first; its state when it is too
- * late.  What was wanted first stays wanted.  With one that is being replaced, its replacement is
- * given up.
+ * late.  What was wanted first stays wanted (one that is to be adopted is held until that is taken
+ * back).  With one that is being replaced, its replacement is given up.
  */
 extern const char *relay_give_up(const struct relay_target *target, enum relay_intent intent);
 

@@ -125,7 +125,7 @@ static struct db_statement load_candidates = {
 		"                       FROM rflow_private.relayer_transactions t"
 		"                      WHERE t.id = d.id::bigint"
 		"                     OFFSET 0) t"
-		" WHERE t.valid_until IS NULL OR t.valid_until > $3"
+		" WHERE t.intent = 'send' AND (t.valid_until IS NULL OR t.valid_until > $3)"
 		" ORDER BY t.id",
 	.types = {TEXTARRAYOID, INT4ARRAYOID, TIMESTAMPTZOID},
 	.count = 3,
@@ -347,7 +347,8 @@ read_nonce(struct relay_process *process, struct relay_nonce *nonce, struct rela
 	nonce->transaction_id = db_int64(row, 3);
 	nonce->account = relay_find_account(process, db_text(row, 4));
 	nonce->state = relay_state_from_name(db_text(row, 5));
-	nonce->wanted = strcmp(db_text(row, 6), "send") == 0;
+	nonce->adopting = strcmp(db_text(row, 6), "adopt") == 0;
+	nonce->wanted = nonce->adopting || strcmp(db_text(row, 6), "send") == 0;
 	nonce->has_error = DatumGetBool(db_value(row, 7, NULL));
 	(void) word_at(&nonce->value, row, 8);
 	nonce->has_cap = word_at(&nonce->cap, row, 9);

@@ -176,3 +176,23 @@ relay_parse_block(struct evm_arena *arena, struct relay_block_transaction **out,
 	}
 	return true;
 }
+
+bool
+relay_parse_place(struct relay_place *out, const struct evm_json *json, const struct evm_hash *hash)
+{
+	const struct evm_json *block = evm_json_object_get(json, "blockNumber");
+	struct evm_hash found = {{0}};
+	uint64_t number;
+
+	if (!parse_fixed(found.b, HASH_TEXT_LENGTH, evm_json_object_get(json, "hash")) ||
+		memcmp(&found, hash, sizeof(found)) != 0 ||
+		!parse_fixed(out->from.b, ADDRESS_TEXT_LENGTH, evm_json_object_get(json, "from")))
+		return false;
+	out->block_number = -1;
+	if (block == NULL || evm_json_kind(block) == EVM_JSON_NULL)
+		return true;
+	if (!relay_parse_u64(&number, block) || number > INT64_MAX)
+		return false;
+	out->block_number = (int64_t) number;
+	return true;
+}

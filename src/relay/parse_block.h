@@ -33,4 +33,15 @@ extern bool relay_parse_block(struct evm_arena *arena, struct relay_block_transa
 							  int *count, const struct evm_json *block, int64_t number,
 							  const struct evm_address *address);
 
+/* Where a transaction is, and who has sent it: what eth_getTransactionByHash says. */
+struct relay_place
+{
+	struct evm_address from;
+	int64_t block_number; /* -1: in no block */
+};
+
+/* False on anything that is not the transaction of that hash. */
+extern bool relay_parse_place(struct relay_place *out, const struct evm_json *json,
+							  const struct evm_hash *hash);
+
 #endif /* RELAY_PARSE_BLOCK_H */

@@ -232,16 +232,25 @@ load_sends(struct adoption *adoption)
 }
 
 /* The account's row is made where there is none: it begins with the lowest nonce that was found. */
-static void
-lock_rows(const struct adoption *adoption)
+void
+relay_lock_account(const struct relay_process *process, const struct relay_key *key, uint64 nonce)
 {
 	Datum parameters[4];
 
-	put_found(adoption, &adoption->progress->found[0], parameters);
-	parameters[3] = TimestampTzGetDatum(adoption->now);
+	parameters[0] = Int64GetDatum(process->chain_id);
+	parameters[1] = relay_address_datum(&key->address);
+	parameters[2] = Int64GetDatum((int64) nonce);
+	parameters[3] = TimestampTzGetDatum(GetCurrentTimestamp());
 	(void) db_execute(&adopt_account, parameters, NULL);
 	if (db_execute(&lock_account, parameters, NULL) != 1)
 		elog(ERROR, "the account has no row in relayer_keys");
+}
+
+static void
+lock_rows(const struct adoption *adoption)
+{
+	relay_lock_account(adoption->process, adoption->progress->key,
+					   adoption->progress->found[0].nonce);
 	relay_lock_transactions(adoption->locks, adoption->send_count);
 }
 
@@ -457,4 +466,28 @@ relay_adopt_user(struct relay_process *process, const struct relay_nonce *nonce)
 	process->ask_again = true;
 	relay_wake_by(process, adoption.now);
 	return true;
+}
+
+void
+relay_adopt_as(struct relay_process *process, struct relay_key *key, const struct relay_lock *lock,
+			   uint64 nonce, int64 block_number)
+{
+	struct relay_account_progress progress = {.key = key};
+	struct relay_found found = {.nonce = nonce, .block_number = block_number, .id = lock->id};
+	struct relay_sendable send = {.id = lock->id};
+	struct relay_lock locked = *lock;
+	struct adoption adoption = {
+		.process = process,
+		.progress = &progress,
+		.sends = &send,
+		.send_count = 1,
+		.locks = &locked,
+		.own_names = names_of(process, key),
+		.now = GetCurrentTimestamp(),
+	};
+
+	if (lock->state == RELAY_QUEUED)
+		adopt_send(&adoption, &found);
+	else
+		adopt_payload(&adoption, &found);
 }

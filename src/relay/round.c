@@ -13,6 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "db/shmem.h"
+#include "relay/adopt.h"
 #include "relay/ask.h"
 #include "relay/broadcast.h"
 #include "relay/expire.h"
@@ -167,6 +168,8 @@ work(struct relay_process *process, struct relay_view *view, bool signing_held)
 		return;
 	if (process->reconciling && !view->signing_held && !relay_reconcile(process, view))
 		return;
+	if (!view->signing_held && !relay_adopt_wished(process))
+		return;
 	plan = relay_make_plan(process, view);
 	if (!relay_check_plan(process, plan))
 		return;
@@ -226,7 +229,8 @@ relay_round(struct relay_process *process, bool signing_held)
 	if (process->retry_at > now)
 		relay_wake_by(process, process->retry_at);
 	else if (view->nonce_count > 0 || view->candidate_count > 0 || signing_held ||
-			 process->reconciling || has_unobserved(process) || relay_watch_is_due(process, now))
+			 process->reconciling || has_unobserved(process) ||
+			 relay_wishes_are_due(process, now) || relay_watch_is_due(process, now))
 		work(process, view, signing_held);
 	if (!signing_held && !process->reconciling && process->retry_at <= now)
 		relay_top_up(process);

@@ -244,6 +244,9 @@ settle_suspect(struct relay_process *process, struct relay_nonce *nonce)
 	struct relay_failure failure = {"displaced", NULL, {NULL, 0}};
 	char account[EVM_ADDRESS_TEXT_BYTES];
 
+	/* An operator knows what has used it: that is looked for by its hash. */
+	if (nonce->adopting)
+		return;
 	if (!key->suspected || key->suspect != nonce->nonce)
 	{
 		key->suspected = true;

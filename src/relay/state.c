@@ -186,7 +186,8 @@ relay_may_need_bump(const struct relay_process *process, const struct relay_nonc
 	const struct relay_attempt *newest = relay_newest(nonce);
 	int patience = nonce->account == NULL ? 0 : nonce->account->bump_blocks;
 
-	if (nonce->state == RELAY_MINED || nonce->account == NULL || nonce->account->paused)
+	if (nonce->state == RELAY_MINED || nonce->adopting || nonce->account == NULL ||
+		nonce->account->paused)
 		return false;
 	if (nonce->replacement != NULL || newest->number < nonce->wanted_attempt)
 		return true;

@@ -193,7 +193,8 @@ struct relay_nonce
 	enum relay_state state;
 	Oid owner;
 	const char *workflow;
-	bool wanted;    /* intent is 'send' */
+	bool wanted;    /* intent is 'send', or: */
+	bool adopting;  /* … 'adopt': nothing more is signed or sent for it (adopt.h) */
 	bool has_error; /* its payload can never run */
 	struct evm_word value;
 	bool has_cap;
@@ -252,6 +253,8 @@ struct relay_process
 	int account_count;
 	struct relay_top_up *top_ups; /* top_up.h */
 	int top_up_count;
+	bool has_wishes;                 /* outside transactions are to be adopted (adopt.h) */
+	TimestampTz wishes_at;           /* they were looked for then; 0: never */
 	bool has_pools;                  /* relayers of the network are members of pools */
 	struct relay_policies *policies; /* NULL: none */
 	struct relay_paused_workflow *paused_workflows;

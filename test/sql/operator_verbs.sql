@@ -158,6 +158,44 @@ UPDATE rflow_private.workflow_runs SET id = '00000000-0000-0000-0000-0000000000a
 SET ROLE verbs_operator;
 SELECT kind, subject, reason FROM rflow.stuck WHERE kind LIKE 'failed %';
 
+-- Adopting: a wish holds a send until it is carried out or taken back; one wish for a send, one send for a hash.
+SET ROLE verbs_alice;
+SELECT pg_temp.send('adopt 8', 31) > 0 AND pg_temp.send('adopt 9', 32) > 0 AS queued;
+SELECT pg_temp.id('adopt 8') AS eight, pg_temp.id('adopt 9') AS nine, pg_temp.id('send 2') AS two \gset
+\set VERBOSITY sqlstate
+SELECT rflow.adopt_transaction(:eight, '0x1111111111111111111111111111111111111111111111111111111111111111');
+SET ROLE verbs_operator;
+SELECT rflow.adopt_transaction(0, '0x1111111111111111111111111111111111111111111111111111111111111111');
+SELECT rflow.adopt_transaction(:two, '0x1111111111111111111111111111111111111111111111111111111111111111');
+SELECT rflow.adopt_transaction(:eight, '0x11');
+SELECT rflow.adopt_transaction(:eight, NULL);
+\set VERBOSITY default
+SELECT state FROM rflow.transactions WHERE id IN (:eight, :nine) ORDER BY id;
+RESET ROLE;
+UPDATE rflow_private.relayer_transactions SET valid_until = '2100-01-01' WHERE id = :eight;
+SET ROLE verbs_operator;
+SELECT rflow.adopt_transaction(NULL, '0x11') IS NULL AS nothing;
+SELECT rflow.adopt_transaction(:eight, '0x1111111111111111111111111111111111111111111111111111111111111111', 'paid by hand');
+SELECT rflow.adopt_transaction(:eight, '0x1111111111111111111111111111111111111111111111111111111111111111');
+\set VERBOSITY sqlstate
+SELECT rflow.adopt_transaction(:eight, '0x2222222222222222222222222222222222222222222222222222222222222222');
+SELECT rflow.adopt_transaction(:nine, '0x1111111111111111111111111111111111111111111111111111111111111111');
+SET ROLE verbs_alice;
+SELECT rflow.replace_transaction(:eight, recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => 22, data => '0x');
+\set VERBOSITY default
+SELECT rflow.cancel_transaction(:eight), rflow.expire_transaction(:eight), rflow.bump_transaction(:eight);
+RESET ROLE;
+SELECT rflow_private.relay_sign('verbs-hot', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 100) > 0 AS others_are_signed;
+SELECT state, intent, reason, due_at FROM rflow_private.relayer_transactions WHERE id = :eight;
+SELECT wake_at FROM rflow_private.due WHERE kind = 'send' AND id::bigint = :eight;
+SET ROLE verbs_operator;
+SELECT rflow.adopt_transaction(:eight, NULL, 'a mistake');
+RESET ROLE;
+SELECT state, intent, reason, due_at FROM rflow_private.relayer_transactions WHERE id = :eight;
+SELECT kind, wake_at FROM rflow_private.due WHERE id::bigint = :eight ORDER BY kind;
+SELECT count(*) FROM rflow_private.adoptions;
+:journal WHERE verb = 'adopt_transaction';
+
 RESET ROLE;
 DELETE FROM rflow_private.operator_log;
 DELETE FROM rflow_private.dealt_with;
