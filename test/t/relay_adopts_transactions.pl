@@ -176,7 +176,7 @@ sql("UPDATE rflow.relayers SET paused = true");
 sql("INSERT INTO rflow.workflows (name, trigger, steps) VALUES ('pays', rflow.on_start(), rflow.steps("
 	  . "rflow.send_transaction('pay', relayer => 'hot', recipient => \$\$ '$SINK' \$\$, value => '11', wait_for => 'confirmed')))");
 sql("SELECT rflow.start('pays', '{}', key => 'one')");
-my $send = "SELECT id FROM rflow.transactions WHERE workflow = 'pays'";
+my $send = "SELECT id FROM rflow.transactions WHERE run_id IS NOT NULL";
 poll_until($node, "SELECT count(*) FROM ($send) s", 1);
 my $of_run = sql($send);
 adopt($of_run, by_hand(value => 11));

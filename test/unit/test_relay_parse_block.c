@@ -194,3 +194,38 @@ TEST(a_transaction_of_another_signer_is_a_lie)
 	CHECK_NUMBER(evm_json_parse(arena, &block, text, strlen(text), NULL), EVM_OK);
 	CHECK(!relay_parse_block(arena, &found, &count, block, 16, &liar));
 }
+
+static bool
+place_of(struct evm_arena *arena, struct relay_place *out, const char *text,
+		 const struct evm_hash *hash)
+{
+	const struct evm_json *json = NULL;
+
+	CHECK_NUMBER(evm_json_parse(arena, &json, text, strlen(text), NULL), EVM_OK);
+	return relay_parse_place(out, json, hash);
+}
+
+/* eth_getTransactionByHash: where it is, when it is the one that was asked for. */
+TEST(a_transaction_by_hash_has_its_place)
+{
+#define HASH_AND_FROM \
+	"\"hash\":\"0x1100000000000000000000000000000000000000000000000000000000000000\"," \
+	"\"from\":\"0x0000000000000000000000000000000000000042\""
+	struct evm_arena *arena = test_arena(ARENA_BYTES);
+	struct evm_hash hash = {{0x11}};
+	struct evm_hash other = {{0x12}};
+	struct relay_place place;
+
+	CHECK(place_of(arena, &place, "{" HASH_AND_FROM ",\"blockNumber\":\"0x10\"}", &hash));
+	CHECK_NUMBER(place.block_number, 16);
+	CHECK_NUMBER(place.from.b[19], 0x42);
+	CHECK(place_of(arena, &place, "{" HASH_AND_FROM ",\"blockNumber\":null}", &hash));
+	CHECK_NUMBER(place.block_number, -1);
+	CHECK(!place_of(arena, &place, "{" HASH_AND_FROM ",\"blockNumber\":\"0x10\"}", &other));
+	CHECK(!place_of(arena, &place, "{" HASH_AND_FROM ",\"blockNumber\":\"x\"}", &hash));
+	CHECK(!place_of(arena, &place, "{" HASH_AND_FROM ",\"blockNumber\":\"0xffffffffffffffff\"}",
+					&hash));
+	CHECK(!place_of(arena, &place, "null", &hash));
+	CHECK(!place_of(arena, &place, "{}", &hash));
+#undef HASH_AND_FROM
+}
