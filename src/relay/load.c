@@ -365,7 +365,8 @@ read_nonce(struct relay_process *process, struct relay_nonce *nonce, struct rela
 	nonce->replacement_id = number_or(row, 31, 0);
 	nonce->first_question = nonce->noop_question = -1;
 	nonce->finding = RELAY_NOTHING_ASKED;
-	if (nonce->state != RELAY_MINED)
+	/* What is used on the chain takes no room, even while somebody holds its row. */
+	if (nonce->state != RELAY_MINED && !(key->observed && nonce->nonce < key->latest))
 		key->in_flight++;
 }
 
