@@ -40,7 +40,7 @@ BEGIN
 			MESSAGE = format('pool "%s": network "%s" does not exist', new.name, new.network),
 			TABLE = tg_table_name, SCHEMA = tg_table_schema, COLUMN = 'network';
 	END IF;
-	FOREACH member IN ARRAY new.relayers LOOP
+	FOREACH member IN ARRAY coalesce(new.relayers, '{}') LOOP
 		SELECT r.network INTO its_network FROM rflow.relayers r WHERE r.name = member FOR SHARE;
 		IF NOT FOUND THEN
 			RAISE foreign_key_violation USING

@@ -16,7 +16,7 @@ CREATE VIEW rflow_private.stuck_database WITH (security_barrier) AS
 SELECT 'database'::text AS kind, current_database()::text AS subject, NULL::text AS network, NULL::text AS workflow,
 	NULL::timestamptz AS since, d.reason,
 	CASE
-		WHEN d.reason LIKE 'ready,%' THEN 'It goes on by itself unless rflow.unmatched_transactions has rows; rflow.reconciliations shows how far it is'
+		WHEN d.reason LIKE 'ready,%' THEN 'It goes on by itself unless rflow.unmatched_transactions has rows or a relayer has no key; rflow.reconciliations shows what it waits for'
 		WHEN d.reason LIKE 'disarmed%' THEN 'SELECT * FROM rflow.arm()'
 		WHEN d.reason LIKE 'a copy%' THEN 'SELECT * FROM rflow.arm(), once nothing acts in the other one'
 		WHEN d.reason LIKE 'rflow.enabled%' THEN 'Set rflow.enabled = on in the configuration and reload it'
@@ -127,6 +127,7 @@ SELECT 'relayer'::text AS kind, r.name AS subject, r.network, NULL::text AS work
 		WHEN s.problem LIKE '%rflow.adopt_account%' OR s.problem LIKE '%rflow.fill_gap%' THEN 'See the reason'
 		WHEN s.problem LIKE 'the key is one that everybody knows%' THEN 'Let signer of rflow.relayers name a key of your own'
 		WHEN s.problem LIKE 'the environment of the server has no %' THEN 'Put it into the environment of the server and restart it, or let signer of rflow.relayers name what is there'
+		WHEN s.problem LIKE 'signing is held:%' THEN 'See rflow.reconciliations: it goes on by itself when this is over'
 		WHEN s.address IS NULL THEN 'Make the key readable for the server: signer of rflow.relayers, rflow.key_directory, the environment of the server'
 		ELSE format('It goes on by itself when this is over; rflow.retry_relayer(%L) has it look at once', r.name)
 	END AS what_to_do,
