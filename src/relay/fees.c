@@ -179,6 +179,17 @@ relay_price_bump(struct relay_price *out, const struct relay_price *highest,
 }
 
 bool
+relay_price_least_bump(struct relay_price *out, const struct relay_price *highest,
+					   const struct evm_word *cap)
+{
+	out->dynamic = highest->dynamic;
+	out->priority = evm_word_zero;
+	return bump_fee(&out->max_fee, &highest->max_fee, &evm_word_zero, false, cap) &&
+		(!out->dynamic ||
+		 bump_fee(&out->priority, &highest->priority, &evm_word_zero, false, &out->max_fee));
+}
+
+bool
 relay_price_too_low(const struct relay_price *price, const struct relay_quote *quote)
 {
 	const struct evm_word *least = quote->dynamic ? &quote->base_fee : &quote->max_fee;

@@ -64,6 +64,13 @@ extern bool relay_price_bump(struct relay_price *out, const struct relay_price *
 							 const struct relay_quote *quote, int refusals,
 							 const struct evm_word *cap);
 
+/*
+ * One eighth more than the highest attempt, whatever the next block asks for: of a no-op, which is
+ * cheap, and without which nothing behind it goes on.  False beyond the cap.
+ */
+extern bool relay_price_least_bump(struct relay_price *out, const struct relay_price *highest,
+								   const struct evm_word *cap);
+
 /* Can the price not enter the next block at all? */
 extern bool relay_price_too_low(const struct relay_price *price, const struct relay_quote *quote);
 /* Does the next block's usual price offer those who build it more? */

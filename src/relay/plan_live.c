@@ -61,11 +61,14 @@ plan_replacement(struct relay_planner *planner, struct relay_nonce *nonce, bool 
 	const struct relay_process *process = planner->process;
 	const struct relay_attempt *highest = relay_highest(nonce);
 	struct relay_cap cap = relay_replacement_cap(process->policies, nonce, noop);
+	const struct evm_word *limit = cap.set ? &cap.amount : NULL;
+	bool first_noop = noop && !relay_newest(nonce)->noop;
 	struct relay_price price;
 	struct relay_order *made;
 
-	if (!relay_price_bump(&price, &highest->price, &process->quote, relay_refusals(nonce),
-						  cap.set ? &cap.amount : NULL))
+	/* Prices may have fallen far below what a payload offers that no node has any more. */
+	if (!relay_price_bump(&price, &highest->price, &process->quote, relay_refusals(nonce), limit) &&
+		!(first_noop && relay_price_least_bump(&price, &highest->price, limit)))
 	{
 		(void) relay_plan_rule(
 			planner, RELAY_SAY, nonce->transaction_id,

@@ -84,6 +84,24 @@ state_is(6, 'broadcast');
 $chain->mine(1);
 state_is(6, 'confirmed');
 
+# Prices fall to less than a tenth of what a payload offers that is cancelled, and that nodes have forgotten.
+$chain->rpc('anvil_setNextBlockBaseFeePerGas', to_hex(100_000_000_000));
+$chain->mine(1);
+my ($dear) = submit($node, 'hot', 9);
+state_is(9, 'broadcast');
+pause_relayer('true');
+cancel($dear);
+$chain->rpc('anvil_dropAllTransactions');
+$chain->rpc('anvil_setNextBlockBaseFeePerGas', to_hex(1_000_000));
+$chain->mine(12);
+pause_relayer('false');
+submit($node, 'hot', 10);
+poll_until($node, "SELECT count(*) FROM rflow.attempts WHERE transaction_id = $dear AND kind = 'noop' AND broadcast_at IS NOT NULL", 1);
+state_is(10, 'broadcast');
+$chain->mine(1);
+state_is(9, 'cancelled');
+state_is(10, 'confirmed');
+
 # rrelayer#92: a gas limit below what the bytes cost alone can never be enough.
 my $never = $node->safe_psql('postgres',
 	"SELECT rflow.submit_transaction('hot', recipient => '$SINK', value => 7, data => '0x', idempotency_key => 'low', gas_limit => 20000)");
@@ -97,6 +115,6 @@ for (1 .. 300)
 like($node->safe_psql('postgres', "SELECT state, error->>'kind', reason FROM rflow.transactions WHERE id = $never"),
 	qr/^failed\|never_valid\|.*intrinsic gas/i, 'it fails with what the node said');
 state_is(8, 'confirmed');
-executed_once($chain, $node, 2, 4, 6, 8);
+executed_once($chain, $node, 2, 4, 6, 8, 10);
 
 done_testing();
