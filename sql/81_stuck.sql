@@ -35,7 +35,7 @@ SELECT 'unmatched transaction'::text AS kind, u.transaction_hash::text AS subjec
 	u.found_at AS since,
 	format('account %s has sent it with nonce %s, in block %s, and no send of this database explains it: signing is held',
 		u.address, u.nonce, u.block_number) AS reason,
-	format('Find out what it was: runs under way may still come to it; then SELECT rflow.dismiss_unmatched(%L, ''why'')', u.transaction_hash) AS what_to_do,
+	format('Find out what it was: runs under way may still come to it; then SELECT rflow.dismiss_unmatched(%L, ''why''), or rflow.adopt_transaction(id, %1$L) where it is what a transaction of rflow''s became', u.transaction_hash) AS what_to_do,
 	NULL::integer AS blocking_pid
 FROM rflow.unmatched_transactions u;
 COMMENT ON VIEW rflow_private.stuck_unmatched IS 'What was found on the chain after a restore and holds signing';

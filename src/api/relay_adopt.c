@@ -32,7 +32,7 @@ static struct db_statement find_wish = {
 	.count = 1,
 };
 
-/* Who else has this hash: a wish, or a payload that rflow knows. */
+/* Who else is to become this. */
 static struct db_statement find_other = {
 	.sql =
 		"SELECT a.transaction_id"
@@ -50,7 +50,8 @@ static struct db_statement add_wish = {
 		"       (transaction_id, network, chain_id, transaction_hash, why)"
 		"SELECT id, network, chain_id, $2::rflow.hex, $3"
 		"  FROM rflow_private.relayer_transactions"
-		" WHERE id = $1",
+		" WHERE id = $1"
+		"    ON CONFLICT (chain_id, transaction_hash) DO NOTHING",
 	.types = {INT8OID, BYTEAOID, TEXTOID},
 	.count = 3,
 };
@@ -160,12 +161,25 @@ is_wished(const struct relay_target *target, const struct evm_hash *hash)
 	return false;
 }
 
-/* Only what has no outcome yet can become something. */
+/* One transaction of the chain stands for one send. */
 static void
-check_adoptable(const struct relay_target *target, const struct evm_hash *hash)
+refuse_taken(const struct relay_target *target, const struct evm_hash *hash)
 {
 	Datum parameters[2];
+	long long other;
 
+	parameters[0] = Int64GetDatum(target->id);
+	parameters[1] = db_hex_datum(hash->b, sizeof(hash->b));
+	db_execute_exactly(&find_other, parameters, NULL, 1, "the wish for another transaction");
+	other = (long long) db_int64(0, 1);
+	refuse(target, psprintf("cannot become what transaction %lld is to become", other),
+		   psprintf("rflow.adopt_transaction(%lld, NULL) takes that back.", other));
+}
+
+/* Only what has no outcome yet can become something. */
+static void
+check_adoptable(const struct relay_target *target)
+{
 	if (target->state != RELAY_QUEUED && target->state != RELAY_SIGNED &&
 		target->state != RELAY_BROADCAST)
 		refuse(target, psprintf("is %s", relay_state_name(target->state)),
@@ -175,14 +189,6 @@ check_adoptable(const struct relay_target *target, const struct evm_hash *hash)
 			   "Cancel its replacement first.");
 	if (target->intent != RELAY_INTENT_SEND || target->has_error)
 		refuse(target, "is being given up: a no-op is to take its nonce", NULL);
-	parameters[0] = Int64GetDatum(target->id);
-	parameters[1] = db_hex_datum(hash->b, sizeof(hash->b));
-	if (db_execute(&find_other, parameters, NULL) != 0)
-		refuse(target,
-			   psprintf("cannot become what transaction %lld is to become",
-						(long long) db_int64(0, 1)),
-			   psprintf("rflow.adopt_transaction(%lld, NULL) takes that back.",
-						(long long) db_int64(0, 1)));
 }
 
 static const char *
@@ -195,7 +201,7 @@ adopt(const struct relay_target *target, const struct evm_hash *hash, const char
 
 	if (is_wished(target, hash))
 		return "adopting";
-	check_adoptable(target, hash);
+	check_adoptable(target);
 	format_hash(text, hash);
 	reason = psprintf("held: outside transaction %s is looked for, which it is to become", text);
 	parameters[0] = Int64GetDatum(target->id);
@@ -204,7 +210,8 @@ adopt(const struct relay_target *target, const struct evm_hash *hash, const char
 		nulls[2] = 'n';
 	else
 		parameters[2] = CStringGetTextDatum(why);
-	db_execute_exactly(&add_wish, parameters, nulls, 1, "the wish");
+	if (db_execute(&add_wish, parameters, nulls) == 0)
+		refuse_taken(target, hash);
 	parameters[1] = CStringGetTextDatum(reason);
 	db_execute_exactly(&want_adopted, parameters, NULL, 1, "the transaction");
 	if (target->state == RELAY_QUEUED)

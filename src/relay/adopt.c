@@ -133,7 +133,7 @@ relay_wishes_are_due(struct relay_process *process, TimestampTz now)
 {
 	TimestampTz next = TimestampTzPlusMilliseconds(process->wishes_at, LOOK_MS);
 
-	if (!process->has_wishes || process->reconciling)
+	if (!process->has_wishes)
 		return false;
 	if (process->wishes_at == 0 || next <= now)
 		return true;

@@ -185,6 +185,31 @@ becomes($of_run, 'confirmed');
 poll_until($node, "SELECT state FROM rflow.runs WHERE workflow = 'pays'", 'succeeded');
 is(scalar(grep { $_->[2] == 11 } executed($chain, $ACCOUNTS[0])), 1, 'what the run waited for was paid once');
 
+# ---- its own payload is mined first --------------------------------------------------------------------------------
+
+my ($own_way) = submit($node, 'hot', 10);
+poll_until($node, "SELECT state FROM rflow.transactions WHERE id = $own_way", 'broadcast');
+is(adopt($own_way, $HASH), 'adopting', 'a live one waits for a hash that never comes');
+says($own_way, "the node does not know $HASH");
+becomes($own_way, 'confirmed');
+poll_until($node, 'SELECT count(*) FROM rflow_private.adoptions', 0);
+is(sql("SELECT intent FROM rflow.transactions WHERE id = $own_way"), 'send', 'what mined at its nonce decides');
+
+# ---- what a reconciliation cannot explain ----------------------------------------------------------------------------
+
+my ($unmatched) = queue(12);
+sql('SELECT rflow.disarm()');
+my $by_lost = by_hand(value => 120, to => $OTHER);
+$chain->mine(3);
+sql("SELECT rflow.arm()");
+go_on();
+poll_until($node, "SELECT transaction_hash FROM rflow.unmatched_transactions", $by_lost);
+like(sql("SELECT string_agg(what_to_do, ' ') FROM rflow.stuck"), qr/or rflow.adopt_transaction\(id, '$by_lost'\)/, 'rflow.stuck says so');
+adopt($unmatched, $by_lost);
+becomes($unmatched, 'confirmed');
+poll_until($node, 'SELECT rflow.readiness()', 'ready');
+is(sql('SELECT matched, unmatched FROM rflow.reconciliations') =~ /\|0$/, 1, 'it is explained by that');
+
 # ---- one that reverts -------------------------------------------------------------------------------------------
 
 my $reverter = $chain->send({ from => $ACCOUNTS[1], data => '0x6460006000fd6000526005601bf3', gas => 100000 });
