@@ -22,10 +22,11 @@ extern Datum api_row_value(HeapTuple row, TupleDesc desc, const char *column, bo
 extern char *api_row_text(HeapTuple row, TupleDesc desc, const char *column);
 
 /*
- * Raises what the NOT NULL constraint of a column would, which is checked only after the trigger that
- * reads it.
+ * Raises what the NOT NULL constraint of a column would, which is checked only after the trigger
+ * that reads it.
  */
 extern void api_check_given(const TriggerData *trigger, HeapTuple row, const char *column);
+
 /* In an UPDATE trigger: does the new row hold another value? */
 extern bool api_column_changed(const TriggerData *trigger, const char *column);
 /* In an UPDATE trigger: raises when the name has changed; what is "network", … */
