@@ -368,6 +368,25 @@ rflow_fill_gap(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(entry.outcome));
 }
 
+/*
+ * What is signed above the chain's count would wait for the nonces between, and these would be
+ * filled with no-ops that cost gas.
+ */
+static void
+check_count(int64 next_nonce, int64 count)
+{
+	if (next_nonce > count)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("next_nonce %lld is above %lld, which the chain counts for the account "
+						"together with the node's pool",
+						(long long) next_nonce, (long long) count),
+				 errdetail("Transactions above the chain's count are not mined before those "
+						   "between are there."),
+				 errhint("Leave next_nonce out to take what the relayer has seen last, or wait "
+						 "until the node has the missing transactions.")));
+}
+
 /* The chain's count, as the relayer has seen it last, unless the caller knows better. */
 static int64
 adopt(const char *relayer, int64 next_nonce)
@@ -375,6 +394,7 @@ adopt(const char *relayer, int64 next_nonce)
 	Datum parameters[4];
 	struct evm_address address;
 	bool isnull;
+	int64 count;
 
 	parameters[0] = CStringGetTextDatum(relayer);
 	if (db_execute(&find_account, parameters, NULL) != 1)
@@ -382,13 +402,15 @@ adopt(const char *relayer, int64 next_nonce)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("relayer \"%s\" does not exist", relayer)));
 	(void) db_value(0, 1, &isnull);
-	if (isnull || (next_nonce < 0 && (db_value(0, 3, &isnull), isnull)))
+	if (isnull || (db_value(0, 3, &isnull), isnull))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the account of relayer \"%s\" is not known yet", relayer),
 				 errhint("See column problem of rflow.relayer_status.")));
+	count = db_int64(0, 3);
 	if (next_nonce < 0)
-		next_nonce = db_int64(0, 3);
+		next_nonce = count;
+	check_count(next_nonce, count);
 	parameters[0] = Int64GetDatum(db_int64(0, 2));
 	address = *db_datum_address(db_value(0, 1, NULL));
 	parameters[1] = relay_address_datum(&address);

@@ -9,7 +9,7 @@ INSERT INTO rflow.networks (name, chain_id, rpc_urls) VALUES ('verbs-net', 31337
 INSERT INTO rflow.relayers (name, network, signer) VALUES ('verbs-hot', 'verbs-net', 'env:RFLOW_VERBS');
 INSERT INTO rflow.relayer_grants VALUES ('verbs-hot', 'verbs_alice');
 INSERT INTO rflow_private.relayer_states (relayer, address, chain_nonce, pending_nonce)
-	VALUES ('verbs-hot', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 3, 4);
+	VALUES ('verbs-hot', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 3, 100);
 
 CREATE FUNCTION pg_temp.send(key text, value numeric) RETURNS bigint LANGUAGE sql AS $$
 SELECT rflow.submit_transaction('verbs-hot', recipient => '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value => value,
@@ -61,6 +61,7 @@ SELECT rflow.cancel_transaction(:six);
 SELECT count(*) > 0 AS sees_all FROM rflow.operator_log;
 SET ROLE verbs_operator;
 SELECT rflow.cancel_transaction(:six, 'asked for by alice');
+SELECT rflow.adopt_account('verbs-hot', 101, 'a slip of the finger');
 SELECT rflow.adopt_account('verbs-hot', 100, 'the old service is gone');
 :journal WHERE acting_as = current_user;
 -- The owner sees what others have done to what is hers, but not what concerns the account.
