@@ -102,6 +102,28 @@ END
 $$;
 COMMENT ON FUNCTION rflow_private.check_signer_unused() IS 'The signer of a relayer with signed transactions under way cannot be changed';
 
+-- The same of a network that becomes another chain.
+CREATE FUNCTION rflow_private.check_chain_unused() RETURNS trigger
+	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	live bigint;
+BEGIN
+	SELECT count(*) INTO live
+	FROM rflow_private.nonces n
+	JOIN rflow_private.relayer_transactions t ON t.id = n.transaction_id
+	WHERE NOT n.settled AND n.chain_id = old.chain_id AND t.network = old.name;
+	IF live > 0 THEN
+		RAISE object_in_use USING
+			MESSAGE = format('network "%s" has transactions under way: its chain id cannot be changed', old.name),
+			DETAIL = format('%s are signed for chain id %s and not confirmed.', live, old.chain_id),
+			HINT = 'Wait for them; or insert another network with the new chain id.',
+			TABLE = tg_table_name, SCHEMA = tg_table_schema, COLUMN = 'chain_id';
+	END IF;
+	RETURN new;
+END
+$$;
+COMMENT ON FUNCTION rflow_private.check_chain_unused() IS 'The chain id of a network with signed transactions under way cannot be changed';
+
 CREATE FUNCTION rflow_private.delete_relayer_grants() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -125,3 +147,5 @@ CREATE TRIGGER check_signer BEFORE UPDATE OF signer ON rflow.relayers
 	FOR EACH ROW WHEN (old.signer IS DISTINCT FROM new.signer) EXECUTE FUNCTION rflow_private.check_signer_unused();
 CREATE TRIGGER delete_grants AFTER DELETE ON rflow.relayers
 	FOR EACH ROW EXECUTE FUNCTION rflow_private.delete_relayer_grants();
+CREATE TRIGGER check_chain BEFORE UPDATE OF chain_id ON rflow.networks
+	FOR EACH ROW WHEN (old.chain_id IS DISTINCT FROM new.chain_id) EXECUTE FUNCTION rflow_private.check_chain_unused();

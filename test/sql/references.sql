@@ -74,7 +74,10 @@ INSERT INTO rflow_private.nonces (chain_id, address, nonce, transaction_id) VALU
 SAVEPOINT s;
 UPDATE rflow.relayers SET signer = 'env:RFLOW_NOTHING' WHERE name = 'references-hot';
 ROLLBACK TO s;
+UPDATE rflow.networks SET chain_id = 1 WHERE name = 'references-a';
+ROLLBACK TO s;
 UPDATE rflow_private.nonces SET settled = true;
+UPDATE rflow.networks SET chain_id = 1 WHERE name = 'references-a';
 UPDATE rflow.relayers SET signer = 'env:RFLOW_NOTHING' WHERE name = 'references-hot';
 SELECT rflow.cancel_transaction(:id);
 DELETE FROM rflow.relayers WHERE name = 'references-hot';
