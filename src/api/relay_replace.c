@@ -42,6 +42,23 @@ static struct db_statement change_payload = {
 	.count = 6,
 };
 
+/* What pools want at least of another payload, and the cap that it would have. */
+static struct db_statement find_least_fee = {
+	.sql =
+		"SELECT f.least, f.cap, f.cap < f.least"
+		"  FROM (SELECT pg_catalog.ceil(1.1 * pg_catalog.max(COALESCE(a.max_fee_per_gas,"
+		"                                                             a.gas_price))) AS least,"
+		"               COALESCE($2, t.max_fee_per_gas) AS cap"
+		"          FROM rflow_private.relayer_transactions t"
+		"          JOIN rflow_private.relayer_attempts a"
+		"            ON a.chain_id = t.chain_id AND a.address = t.from_address"
+		"               AND a.nonce = t.nonce"
+		"         WHERE t.id = $1"
+		"         GROUP BY t.id) f",
+	.types = {INT8OID, NUMERICOID},
+	.count = 2,
+};
+
 /* It waits for no time of its own: the nonce of the other one leads to it. */
 static struct db_statement add_competitor = {
 	.sql =
@@ -187,6 +204,30 @@ compete(const struct relay_target *target, const struct relay_send *send)
 	return db_int64(0, 1);
 }
 
+/* Below what outbids the payload that is signed, it could never be signed, and nothing else. */
+static void
+check_outbids(const struct relay_target *target, const struct relay_send *send)
+{
+	Datum parameters[2] = {0};
+	char nulls[] = "  ";
+	bool isnull;
+
+	parameters[0] = Int64GetDatum(target->id);
+	if (send->has_max_fee)
+		parameters[1] = db_word_numeric(&send->max_fee_per_gas, false);
+	else
+		nulls[1] = 'n';
+	if (db_execute(&find_least_fee, parameters, nulls) == 1 &&
+		DatumGetBool(db_value(0, 3, &isnull)) && !isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("transaction %lld can only be replaced for a fee of %s wei per gas or more",
+						(long long) target->id, db_text(0, 1)),
+				 errdetail("max_fee_per_gas would be %s; pools take another payload for a nonce "
+						   "for a tenth more than the one before.",
+						   db_text(0, 2))));
+}
+
 /* The transaction that has the payload then: itself, or another one for its nonce. */
 static int64
 replace(const struct relay_target *target, const struct relay_send *send, char **was,
@@ -228,6 +269,7 @@ replace(const struct relay_target *target, const struct relay_send *send, char *
 		refuse(target, "is being given up: a no-op is to take its nonce", NULL);
 	if (same)
 		refuse(target, "has this payload already", "rflow.bump_transaction() offers more for it.");
+	check_outbids(target, send);
 	*outcome = "replacing";
 	return compete(target, send);
 }

@@ -191,6 +191,9 @@ state_of($capped, 'broadcast');
 my $price = sql("SELECT max_fee_per_gas FROM rflow.attempts WHERE transaction_id = $capped");
 is(sql("SELECT rflow.bump_transaction($capped, $price)"), 'bumping', 'it is to be bumped');
 poll_until($node, "SELECT reason ~ '^held at its price .* than the cap allows' FROM rflow.transactions WHERE id = $capped");
+isnt($node->psql('postgres', "SELECT rflow.replace_transaction($capped, '0x000000000000000000000000000000000000dEaD', 1, '0x', max_fee_per_gas => $price)",
+		stderr => \my $too_low), 0, 'what could never outbid it does not replace it');
+like($too_low, qr/can only be replaced for a fee of \d+ wei per gas or more/, 'and the least is told');
 is(sql("SELECT rflow.bump_transaction($capped, 9000000000, 'it is urgent')"), 'bumping', 'with a higher cap of its own');
 poll_until($node, "SELECT attempts FROM rflow.transactions WHERE id = $capped", 2);
 is(sql("SELECT rflow.bump_transaction($capped)"), 'bumping', 'and again');
