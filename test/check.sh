@@ -15,7 +15,7 @@ set -euo pipefail
 
 ALL_PARTS="unit vectors coverage fuzz lint regress isolation tap"
 PART_TIMEOUT=30m
-TAP_PROVE_FLAGS=-j2
+TAP_PROVE_FLAGS=-j3
 FUZZ_SECONDS=3					# for each fuzzer
 EXTRA_VECTORS=$RFLOW_CHECKOUT/../shared/data/vectors-extra
 SHOWN_ON_FAILURE=150			# last lines of a failed part's log

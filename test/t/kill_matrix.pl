@@ -16,6 +16,8 @@ use Time::HiRes qw(time);
 my $CONFIRMATIONS  = 2;
 my $CELL_SECONDS   = 60;
 my $MINING_SECONDS = 0.1;
+# What was confirmed in blocks that are lost counts as settled until the relayer has seen that.
+my $STEADY_LOOKS = 15;
 
 my @POINTS = qw(claim-before-commit claim-after-commit executor-before-commit executor-after-commit
   relay-before-sign-commit relay-after-sign-commit relay-after-broadcast relay-after-receipt
@@ -115,17 +117,31 @@ sub end
 	$node->start unless $node->{_pid};
 }
 
+# Has the chain come to this height, and the watcher, too?
+sub followed
+{
+	my ($height) = @_;
+
+	return $chain->block_number >= $height
+	  && $node->safe_psql('postgres', 'SELECT coalesce(max(number), 0) FROM rflow_private.blocks') >= $height;
+}
+
 sub cell
 {
 	my ($point, $how) = @_;
 
-	end($how, bring_to($point));
+	my $pid = bring_to($point);
+	my $height = $chain->block_number;
+	my $steady = 0;
+
+	end($how, $pid);
 	my $began = time;
 	my $over = eval { RflowAnvil::wait_for(
 			sub {
 				select undef, undef, undef, $MINING_SECONDS;
 				$chain->mine;
-				return eval { $job->is_settled };
+				$steady = eval { $job->is_settled } && followed($height + 1) ? $steady + 1 : 0;
+				return $steady >= ($how eq 'earlier state' ? $STEADY_LOOKS : 1);
 			}, 'everything to be settled') };
 	my $seconds = time - $began;
 	ok($over, sprintf('settled after %.1f s', $seconds));

@@ -35,7 +35,7 @@ $node->safe_psql('postgres', "SELECT count(rflow.submit_transaction('hot', recip
 RflowAnvil::wait_for(sub { $chain->nonce($ACCOUNTS[0]) == $SENDS }, 'all to be on the chain');
 all_settled($node, 120);
 # The process reports what it has read now and then.
-poll_until($node, "SELECT n_tup_upd >= $SENDS FROM pg_stat_user_tables WHERE schemaname = 'rflow_private' AND relname = 'nonces'");
+poll_until($node, "SELECT n_tup_upd >= $SENDS FROM pg_stat_user_tables WHERE schemaname = 'rflow_private' AND relname = 'nonces'", 't', 150);
 my $read = ($node->safe_psql('postgres', $READ) - $before) / $SENDS;
 cmp_ok($read, '<', $MOST_READ, sprintf('%.0f rows and index entries were read for each send', $read));
 executed_once($chain, $node, 1 .. $SENDS);
